@@ -1,0 +1,1 @@
+//! What every store is tested with.

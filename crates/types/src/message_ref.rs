@@ -1,0 +1,58 @@
+//! What a message id says: the first place of its message.
+
+use crate::{Lane, PartitionNumber, Position, Seq, Time, TimelineId, TopicNumber};
+
+/// A message by the place where it was first inserted.
+///
+/// No index leads from ids to positions: the id carries the position. A message that was moved
+/// (rescheduled) has an entry in the message index under this reference.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MessageRef {
+    /// The topic it was published to.
+    pub topic: TopicNumber,
+    /// The partition it was put into.
+    pub partition: PartitionNumber,
+    /// Its priority, which is the lane it stands in.
+    pub priority: u8,
+    /// Where it was first inserted.
+    pub first: Position,
+}
+
+impl MessageRef {
+    /// Bytes of the stored form.
+    pub const BYTES: usize = 4 + 2 + 1 + 6 + 8;
+
+    /// The timeline it was first inserted into.
+    #[must_use]
+    pub const fn timeline(self) -> TimelineId {
+        TimelineId { topic: self.topic, partition: self.partition, lane: Lane::Priority(self.priority) }
+    }
+
+    /// The stored form, big-endian. A due time fits into 48 bits because [`Time::MAX`] does.
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..4].copy_from_slice(&self.topic.0.to_be_bytes());
+        bytes[4..6].copy_from_slice(&self.partition.0.to_be_bytes());
+        bytes[6] = self.priority;
+        bytes[7..13].copy_from_slice(&self.first.due.unix_ms().to_be_bytes()[2..]);
+        bytes[13..].copy_from_slice(&self.first.seq.0.to_be_bytes());
+        bytes
+    }
+
+    /// The reference of a stored form; `None` when it is not one.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Option<Self> {
+        let mut due = [0; 8];
+        due[2..].copy_from_slice(bytes.get(7..13)?);
+        Some(Self {
+            topic: TopicNumber(u32::from_be_bytes(bytes.get(..4)?.try_into().ok()?)),
+            partition: PartitionNumber(u16::from_be_bytes(bytes.get(4..6)?.try_into().ok()?)),
+            priority: bytes[6],
+            first: Position {
+                due: Time::from_unix_ms(u64::from_be_bytes(due))?,
+                seq: Seq(u64::from_be_bytes(bytes.get(13..)?.try_into().ok()?)),
+            },
+        })
+    }
+}
