@@ -1,0 +1,38 @@
+//! Cancelling: ahead of the line only, with a definite answer that is remembered.
+
+use punctual_types::Now;
+
+use super::{
+    Answer, MessageHandle,
+    locate::{Located, Outcome},
+};
+use crate::{
+    Facts,
+    state::{PartitionId, Shard},
+};
+
+/// What became of a cancel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CancelAnswer {
+    /// It will not be delivered.
+    Cancelled,
+    /// It has crossed the line.
+    TooLate,
+    /// There is no such message.
+    NotFound,
+}
+
+impl Shard {
+    pub(super) fn cancel(&mut self, id: PartitionId, handle: &MessageHandle, facts: &mut Facts, now: Now) -> Answer {
+        Answer::Cancelled(match self.locate(id, handle, facts, now) {
+            Located::Scheduled { message, timeline, position, record } => {
+                self.take_away((message, timeline, position), &record, Outcome::Cancelled, facts, now);
+                self.count_cancelled(id, 1);
+                CancelAnswer::Cancelled
+            }
+            Located::Decided { outcome: Outcome::Cancelled } => CancelAnswer::Cancelled,
+            Located::Decided { outcome: Outcome::DeliveredNow } | Located::Crossed => CancelAnswer::TooLate,
+            Located::Decided { .. } | Located::Unknown => CancelAnswer::NotFound,
+        })
+    }
+}

@@ -1,0 +1,69 @@
+//! Cancelling a range, a bounded piece at a time, so that others are served between pieces.
+
+use punctual_types::{Now, Position, Read, Seq, TimelineId, Write, limits};
+
+use super::{Answer, locate::Outcome};
+use crate::{Facts, format::MessageRecord, state::Shard};
+
+/// Bytes of records that a piece reads at most.
+const PIECE_BYTES_MAX: u64 = 4 << 20;
+
+impl Shard {
+    fn cancel_range_window(&self, id: TimelineId, after: Position, to: Position) -> Option<Read> {
+        let line = self.timeline(id)?.line.position;
+        let after = after.max(line);
+        let window = Read::Window {
+            timeline: id,
+            after,
+            to,
+            limit: limits::CANCEL_PIECE_MAX,
+            bytes_max: PIECE_BYTES_MAX,
+            values: true,
+        };
+        (after < to).then_some(window)
+    }
+
+    pub(super) fn cancel_range_reads(
+        &self,
+        id: TimelineId,
+        after: Position,
+        to: Position,
+        facts: &Facts,
+        wanted: &mut Vec<Read>,
+    ) {
+        if let Some(window) = self.cancel_range_window(id, after, to) {
+            facts.want(wanted, window);
+        }
+    }
+
+    pub(super) fn cancel_range(
+        &mut self,
+        id: TimelineId,
+        after: Position,
+        to: Position,
+        seq_max: Seq,
+        facts: &mut Facts,
+        now: Now,
+    ) -> Answer {
+        let window = self.cancel_range_window(id, after, to);
+        let records = window.map(|window| facts.take_records(&window)).unwrap_or_default();
+        let Some(last) = records.last().map(|record| record.position) else {
+            return Answer::RangeCancelled { cancelled: 0, next: None };
+        };
+        // What was published after the call began is not meant, and stays.
+        let meant: Vec<_> = records.into_iter().filter(|record| record.position.seq <= seq_max).collect();
+        let cancelled = meant.len() as u64;
+        if cancelled > 0 {
+            self.uncount(id, last, cancelled);
+            let after = after.max(self.timeline(id).map_or(after, |timeline| timeline.line.position));
+            self.pen.write(facts, Write::RemoveRange { timeline: id, after, to: last, seq_max });
+            self.count_cancelled(id.into(), cancelled);
+        }
+        for stored in meant {
+            if let Ok(record) = MessageRecord::decode(stored.value) {
+                self.note_gone(record.message, stored.position, &record, Outcome::Cancelled, facts, now);
+            }
+        }
+        Answer::RangeCancelled { cancelled, next: Some(last) }
+    }
+}

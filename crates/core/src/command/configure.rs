@@ -1,0 +1,42 @@
+//! Telling a partition its topic's settings, and forgetting it.
+
+use punctual_types::{Mark, Position, TopicNumber, Write};
+
+use super::Answer;
+use crate::{
+    Facts,
+    format::StateKey,
+    state::{PartitionId, Shard, TopicRules},
+};
+
+/// Where a subscription's dead letters go: the partition of the same number of that topic, which
+/// shares its root topic's placement.
+pub type DeadLetterTarget = TopicNumber;
+
+impl Shard {
+    pub(super) fn configure(&mut self, partition: PartitionId, rules: TopicRules) -> Answer {
+        self.partitions.entry(partition).or_default().rules = Some(rules);
+        Answer::Done
+    }
+
+    /// Drops a partition: the floors of its timelines go past everything, and since topic numbers
+    /// are never reused nothing will ever lie there again.
+    pub(super) fn delete_partition(&mut self, id: PartitionId, facts: &mut Facts) -> Answer {
+        let Some(partition) = self.partitions.get(&id) else { return Answer::Done };
+        let subscriptions: Vec<_> = partition.subscriptions.keys().copied().collect();
+        for subscription in subscriptions {
+            self.unsubscribe(id, subscription, facts);
+        }
+        let Some(mut partition) = self.partitions.remove(&id) else { return Answer::Done };
+        for (lane, timeline) in &mut partition.timelines {
+            let timeline_id = id.lane(*lane);
+            self.agenda.set_due(timeline_id, &mut timeline.next_due, None);
+            self.agenda.floors.remove(&timeline_id);
+            let mark = Mark { offset: timeline.line.offset, position: Position::MAX };
+            self.pen.write(facts, Write::RaiseFloor { timeline: timeline_id, mark });
+            self.pen.touch(StateKey::Timeline(timeline_id));
+        }
+        self.pen.touch(StateKey::PartitionTotals(id.topic, id.partition));
+        Answer::Done
+    }
+}

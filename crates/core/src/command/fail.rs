@@ -1,0 +1,111 @@
+//! What a failed delivery leads to: back to its place, to a retry, or to the dead letters.
+
+use punctual_types::{Lane, MessageRef, Now, Position, Read, Time, Write};
+
+use super::{LeasePlace, locate::Outcome, publish::kept_after};
+use crate::{
+    Facts,
+    format::{DeadLetter, MessageRecord, StateKey},
+    state::{Lease, PartitionId, Shard},
+};
+
+impl Shard {
+    /// Whether a lease is the last that its subscription allows the message.
+    pub(super) fn is_last_attempt(&self, (timeline, number, offset): LeasePlace) -> bool {
+        let Some(subscription) = self.subscription(timeline.into(), number) else { return false };
+        let lease = subscription.readers.get(&timeline.lane).and_then(|reader| reader.leases.get(&offset));
+        lease.is_some_and(|lease| lease.attempt.0 >= subscription.rules.retry.max_attempts)
+    }
+
+    /// The read of a leased message's record.
+    pub(super) fn record_read(&self, (timeline, number, offset): LeasePlace) -> Option<Read> {
+        let position = self.reader(timeline, number)?.leases.get(&offset)?.position;
+        Some(Read::Record { timeline, position })
+    }
+
+    /// A lease that ended by itself, or whose consumer is lost: the attempt counts, and the message
+    /// goes back to its place, or to the dead letters after its last.
+    pub(super) fn fail_in_place(&mut self, place: LeasePlace, facts: &mut Facts, now: Now) {
+        let (timeline, number, offset) = place;
+        let last = self.is_last_attempt(place);
+        let Some(lease) = self.end_lease(timeline, number, offset) else { return };
+        self.count_failed(place);
+        if last && self.dead_letter(place, &lease, None, facts, now) {
+            return;
+        }
+        let Some(reader) = self.reader_mut(timeline, number) else { return };
+        reader.returned.insert(offset, lease.position);
+        let failure = reader.failures.entry(offset).or_default();
+        failure.count += 1;
+        failure.first_delivered_at = lease.first_delivered_at;
+        self.pen.touch(StateKey::Failure(timeline, number, offset));
+    }
+
+    pub(super) fn count_failed(&mut self, (timeline, number, _): LeasePlace) {
+        if let Some(subscription) = self.subscription_mut(timeline.into(), number) {
+            subscription.totals.failed += 1;
+        }
+        self.pen.touch(StateKey::SubscriptionTotals(timeline.topic, timeline.partition, number));
+    }
+
+    /// Settles a message whose lease was just ended and writes a copy with its history to the
+    /// dead-letter topic, in one batch. `false` when the record cannot be read: then nothing is done.
+    pub(super) fn dead_letter(
+        &mut self,
+        (timeline, number, offset): LeasePlace,
+        lease: &Lease,
+        error: Option<&str>,
+        facts: &mut Facts,
+        now: Now,
+    ) -> bool {
+        let record = facts.record(timeline, lease.position).cloned();
+        let Some(mut record) = record.and_then(|bytes| MessageRecord::decode(bytes).ok()) else { return false };
+        let partition = PartitionId::from(timeline);
+        let Some(subscription) = self.subscription_mut(partition, number) else { return false };
+        subscription.totals.dead += 1;
+        let (name, target) = (subscription.rules.name.clone(), subscription.rules.dead_letter_topic);
+        let topic = self.partitions.get(&partition).and_then(|it| it.rules.as_ref()).map(|rules| rules.name.clone());
+        record.dead_letter = Some(DeadLetter {
+            reason: DeadLetter::ATTEMPTS_EXHAUSTED,
+            topic: topic.as_deref().unwrap_or_default().to_owned(),
+            subscription: name.to_string(),
+            attempts: lease.attempt.0,
+            first_delivered_at: Some(lease.first_delivered_at),
+            last_error: error.map(str::to_owned).or(record.last_error.take()),
+        });
+        // Where it lies now it starts over: its readers there count their own attempts.
+        record.attempts = 0;
+        record.first_delivered_at = None;
+        let target = PartitionId { topic: target, partition: partition.partition };
+        let message = record.message;
+        let position = self.insert(facts, target.lane(Lane::MAIN), now.floor, |_| record.encode());
+        self.remember_dead_letter(target, message, position, facts, now);
+        self.settle(timeline, number, offset, None);
+        self.follow_floor(facts, timeline);
+        self.pen.touch(StateKey::SubscriptionTotals(timeline.topic, timeline.partition, number));
+        true
+    }
+
+    /// Lets the dead-letter topic find the copy by the message's own id, and counts it there.
+    fn remember_dead_letter(
+        &mut self,
+        target: PartitionId,
+        message: MessageRef,
+        position: Position,
+        facts: &mut Facts,
+        now: Now,
+    ) {
+        let place = self.place(target, punctual_types::IndexKind::Message, &message.to_bytes());
+        let entry = Outcome::Moved.entry(message.first, position, now.floor, dead_letter_found_until(now.floor));
+        self.pen.write(facts, Write::PutIndex { place, entry });
+        if let Some(partition) = self.partitions.get_mut(&target) {
+            partition.totals.published += 1;
+        }
+        self.pen.touch(StateKey::PartitionTotals(target.topic, target.partition));
+    }
+}
+
+/// Until when a dead letter is found by its id in the dead-letter topic.
+fn dead_letter_found_until(now: Time) -> Time {
+    kept_after(now).saturating_add(super::locate::MOVED_KEPT)
+}

@@ -1,0 +1,205 @@
+//! Handing out what is behind the line: one message to one consumer at a time.
+
+use punctual_types::{
+    Attempt, ConsumerNumber, DelayMs, Now, Offset, Position, Read, Record, SubscriptionNumber, Time, TimelineId,
+};
+
+use super::Answer;
+use crate::{
+    Facts,
+    format::{MessageRecord, StateKey},
+    state::{Lease, LeaseEnd, LeaseRef, Shard},
+};
+
+/// Records that were given back, read one by one in a command at most.
+const RETURNED_AT_ONCE: u32 = 64;
+
+/// Whom to lease to, how much and for how long.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LeaseTo {
+    pub(super) consumer: ConsumerNumber,
+    pub(super) max: u32,
+    pub(super) bytes_max: u64,
+    pub(super) lease: Option<DelayMs>,
+}
+
+/// What was leased.
+#[derive(Debug, Default)]
+pub struct Leased {
+    /// The deliveries, in order.
+    pub deliveries: Vec<Delivered>,
+    /// Records that could not be read: neither offered nor settled.
+    pub damaged: Vec<(Offset, crate::format::FormatError)>,
+    /// Whether the reader came further, so that asking again makes sense.
+    pub progressed: bool,
+}
+
+/// A message that is now with a consumer.
+#[derive(Clone, Debug)]
+pub struct Delivered {
+    /// What the receipt names.
+    pub lease: LeaseRef,
+    /// Which try it is.
+    pub attempt: Attempt,
+    /// What is stored.
+    pub record: MessageRecord,
+    /// When it was due on this timeline: for a retry, when the retry was.
+    pub due: Time,
+    /// When it could first be offered; the due time where that is no longer known.
+    pub offered_at: Time,
+    /// When the lease ends.
+    pub expires_at: Time,
+}
+
+impl Shard {
+    /// What to read for fresh messages: on from where the reader stands.
+    fn fresh_window(&self, id: TimelineId, number: SubscriptionNumber, max: u32, bytes_max: u64) -> Option<Read> {
+        let timeline = self.timeline(id)?;
+        let reader = self.reader(id, number)?;
+        // What was given back comes first, all of it.
+        let returned = u32::try_from(reader.returned.len()).ok().filter(|returned| *returned <= RETURNED_AT_ONCE)?;
+        let limit = max.checked_sub(returned).filter(|limit| *limit > 0)?;
+        let cursor = reader.cursor.max(reader.acks.floor());
+        if cursor >= timeline.line.offset {
+            return None;
+        }
+        match reader.cursor_position.filter(|_| cursor == reader.cursor) {
+            Some(after) => {
+                Some(Read::Window { timeline: id, after, to: timeline.line.position, limit, bytes_max, values: true })
+            }
+            None if cursor == timeline.floor.offset => Some(Read::Window {
+                timeline: id,
+                after: timeline.floor.position,
+                to: timeline.line.position,
+                limit,
+                bytes_max,
+                values: true,
+            }),
+            // Found by counting, and without a bound of bytes: one, and windows go on from there.
+            None => Some(Read::AtOffset { timeline: id, offset: cursor, limit: 1 }),
+        }
+    }
+
+    pub(super) fn lease_reads(
+        &self,
+        id: TimelineId,
+        number: SubscriptionNumber,
+        max: u32,
+        bytes_max: u64,
+        facts: &Facts,
+        wanted: &mut Vec<Read>,
+    ) {
+        let Some(reader) = self.reader(id, number) else { return };
+        for position in reader.returned.values().take(max.min(RETURNED_AT_ONCE) as usize) {
+            facts.want(wanted, Read::Record { timeline: id, position: *position });
+        }
+        if let Some(window) = self.fresh_window(id, number, max, bytes_max) {
+            facts.want(wanted, window);
+        }
+    }
+
+    pub(super) fn lease(
+        &mut self,
+        id: TimelineId,
+        number: SubscriptionNumber,
+        to: &LeaseTo,
+        facts: &mut Facts,
+        now: Now,
+    ) -> Answer {
+        let window = self.fresh_window(id, number, to.max, to.bytes_max);
+        let Some(line) = self.timeline(id).map(|timeline| timeline.line.offset) else { return Answer::Gone };
+        let Some(reader) = self.reader(id, number) else { return Answer::Gone };
+        let mut candidates: Vec<(Offset, Record)> = Vec::new();
+        let mut missing = Vec::new();
+        for (offset, position) in reader.returned.iter().take(to.max.min(RETURNED_AT_ONCE) as usize) {
+            match facts.record(id, *position) {
+                Some(value) => candidates.push((*offset, Record { position: *position, value: value.clone() })),
+                None => missing.push((*offset, *position)),
+            }
+        }
+        let fresh = window.map(|window| facts.take_records(&window)).unwrap_or_default();
+        let first = reader.cursor.max(reader.acks.floor());
+        candidates
+            .extend(fresh.into_iter().enumerate().map(|(index, record)| (Offset(first.0 + index as u64), record)));
+        let mut leased = Leased::default();
+        let mut bytes = 0;
+        for (offset, record) in candidates {
+            assert!(offset < line, "offset {offset} of {id:?} was to be offered ahead of the line");
+            if bytes >= to.bytes_max && !leased.deliveries.is_empty() {
+                break;
+            }
+            bytes += record.value.len() as u64;
+            leased.progressed = true;
+            self.lease_one(id, number, offset, record, to, &mut leased, now);
+        }
+        for (offset, position) in missing {
+            // A ready record that its store does not have is damage, told and kept apart.
+            let what = crate::format::FormatError::new("message", format!("no record at {position:?}"));
+            leased.damaged.push((offset, what));
+            if let Some(reader) = self.reader_mut(id, number) {
+                reader.returned.remove(&offset);
+                reader.damaged.insert(offset, position);
+            }
+        }
+        if let Some(subscription) = self.subscription_mut(id.into(), number) {
+            subscription.totals.delivered += leased.deliveries.len() as u64;
+            subscription.turn = subscription.turn.wrapping_add(1);
+            self.pen.lazy.insert(StateKey::SubscriptionTotals(id.topic, id.partition, number));
+        }
+        Answer::Leased(leased)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one step of `lease`, taken apart for its length")]
+    fn lease_one(
+        &mut self,
+        id: TimelineId,
+        number: SubscriptionNumber,
+        offset: Offset,
+        stored: Record,
+        to: &LeaseTo,
+        leased: &mut Leased,
+        now: Now,
+    ) {
+        let epoch = self.meta.epoch;
+        let Some(partition) = self.partitions.get_mut(&id.into()) else { return };
+        let Some(timeline) = partition.timelines.get(&id.lane) else { return };
+        let Some(subscription) = partition.subscriptions.get_mut(&number) else { return };
+        let lease_ms = to.lease.unwrap_or(subscription.rules.lease);
+        let Some(reader) = subscription.readers.get_mut(&id.lane) else { return };
+        if offset >= reader.cursor {
+            reader.cursor = offset.next();
+            reader.cursor_position = Some(stored.position);
+        }
+        if reader.acks.is_settled(offset) {
+            return;
+        }
+        let position: Position = stored.position;
+        let record = match MessageRecord::decode(stored.value) {
+            Ok(record) => record,
+            Err(error) => {
+                reader.returned.remove(&offset);
+                reader.damaged.insert(offset, position);
+                leased.damaged.push((offset, error));
+                return;
+            }
+        };
+        let failure = reader.failures.get(&offset).copied().unwrap_or_default();
+        let attempt = Attempt(record.attempts.saturating_add(failure.count).saturating_add(1));
+        let failed_before = (failure.count > 0).then_some(failure.first_delivered_at);
+        let first_delivered_at = record.first_delivered_at.or(failed_before).unwrap_or(now.floor);
+        self.last_lease += 1;
+        let serial = self.last_lease;
+        let expires_at = now.ceil.saturating_add(lease_ms);
+        let lease = Lease { serial, consumer: to.consumer, attempt, position, expires_at, first_delivered_at };
+        reader.lease(offset, lease);
+        self.agenda.lease_ends.insert(LeaseEnd { at: expires_at, timeline: id, subscription: number, offset });
+        leased.deliveries.push(Delivered {
+            lease: LeaseRef { timeline: id, subscription: number, offset, epoch, serial },
+            attempt,
+            record,
+            due: position.due,
+            offered_at: timeline.crossings.crossed_at(offset).unwrap_or(position.due),
+            expires_at,
+        });
+    }
+}

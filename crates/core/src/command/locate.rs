@@ -1,0 +1,245 @@
+//! Finding the message that a caller means, and what became of it.
+
+use punctual_types::{
+    DelayMs, HashBits, IndexEntry, IndexKind, IndexPlace, Lane, MessageRef, Now, Position, Read, Time, TimelineId,
+    Write, limits,
+};
+
+use super::publish::{kept_after, reference};
+use crate::{
+    Facts,
+    format::MessageRecord,
+    state::{PartitionId, Shard},
+};
+
+/// How long after its due time a moved message is still found by its id: the id carries the first
+/// position, and the entry that leads on from there cannot be kept for ever.
+pub(super) const MOVED_KEPT: DelayMs = DelayMs::from_secs(7 * 24 * 3600);
+
+/// A message by its reference or by the hash of its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MessageHandle {
+    /// By reference.
+    Message(MessageRef),
+    /// By key.
+    Key(HashBits),
+}
+
+/// What became of a message, as its index entries say. Stored: values are never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Outcome {
+    /// It stands where it was put first.
+    Scheduled = 0,
+    /// It stands elsewhere.
+    Moved = 1,
+    /// It was cancelled.
+    Cancelled = 2,
+    /// Another took its place.
+    Replaced = 3,
+    /// It was made due before its time.
+    DeliveredNow = 4,
+}
+
+impl Outcome {
+    pub(crate) fn of(entry: &IndexEntry) -> Self {
+        match entry.outcome {
+            0 => Self::Scheduled,
+            1 => Self::Moved,
+            3 => Self::Replaced,
+            4 => Self::DeliveredNow,
+            // Of values that no version wrote, the one that promises least.
+            _ => Self::Cancelled,
+        }
+    }
+
+    /// Whether nothing but time decides over the message.
+    pub(crate) fn is_pending(self) -> bool {
+        match self {
+            Self::Scheduled | Self::Moved => true,
+            Self::Cancelled | Self::Replaced | Self::DeliveredNow => false,
+        }
+    }
+
+    pub(crate) fn entry(self, first: Position, position: Position, at: Time, expires_at: Time) -> IndexEntry {
+        IndexEntry { priority: 0, first, position, outcome: self as u8, at, expires_at }
+    }
+}
+
+/// Where a message was found.
+pub(crate) enum Located {
+    /// Ahead of the line.
+    Scheduled { message: MessageRef, timeline: TimelineId, position: Position, record: Box<MessageRecord> },
+    /// Behind the line.
+    Crossed,
+    /// It was decided over; still remembered.
+    Decided { outcome: Outcome },
+    /// Nowhere.
+    Unknown,
+}
+
+impl Shard {
+    pub(super) fn handle_place(&self, id: PartitionId, handle: &MessageHandle) -> IndexPlace {
+        match handle {
+            MessageHandle::Message(message) => self.message_place(*message),
+            MessageHandle::Key(hash) => {
+                IndexPlace { index: IndexKind::Key, topic: id.topic, partition: id.partition, hash: *hash }
+            }
+        }
+    }
+
+    /// Where the message stands by what the index says; whether it is there is another question.
+    pub(super) fn standing(
+        &self,
+        id: PartitionId,
+        handle: &MessageHandle,
+        facts: &Facts,
+    ) -> Option<(MessageRef, Position)> {
+        match (facts.entry(self.handle_place(id, handle)), handle) {
+            (Some(entry), MessageHandle::Message(message)) => Some((*message, entry.position)),
+            (Some(entry), MessageHandle::Key(_)) => Some((reference(id, &entry), entry.position)),
+            (None, MessageHandle::Message(message)) => Some((*message, message.first)),
+            (None, MessageHandle::Key(_)) => None,
+        }
+    }
+
+    pub(super) fn locate_reads(&self, id: PartitionId, handle: &MessageHandle, facts: &Facts, wanted: &mut Vec<Read>) {
+        let lookup = Read::Lookup(self.handle_place(id, handle));
+        if !facts.knows(&lookup) {
+            wanted.push(lookup);
+        } else if let Some((message, position)) = self.standing(id, handle, facts) {
+            let timeline = id.lane(Lane::Priority(message.priority));
+            facts.want(wanted, Read::Record { timeline, position });
+        }
+    }
+
+    pub(super) fn locate(&self, id: PartitionId, handle: &MessageHandle, facts: &Facts, now: Now) -> Located {
+        let entry = facts.entry(self.handle_place(id, handle));
+        let Some((message, position)) = self.standing(id, handle, facts) else { return Located::Unknown };
+        let timeline_id = id.lane(Lane::Priority(message.priority));
+        let Some(timeline) = self.timeline(timeline_id) else { return Located::Unknown };
+        if let Some(entry) = entry {
+            let (outcome, position) = (Outcome::of(&entry), entry.position);
+            match outcome {
+                Outcome::Cancelled | Outcome::Replaced if now.floor < entry.expires_at => {
+                    return Located::Decided { outcome };
+                }
+                Outcome::Cancelled | Outcome::Replaced => return Located::Unknown,
+                Outcome::DeliveredNow if now.floor < kept_after(entry.at) || timeline.is_ahead(position) => {
+                    return Located::Decided { outcome };
+                }
+                Outcome::Scheduled | Outcome::Moved | Outcome::DeliveredNow => {}
+            }
+        }
+        let record = facts.record(timeline_id, position);
+        if timeline.is_ahead(position) {
+            return match record.cloned().map(MessageRecord::decode) {
+                Some(Ok(record)) => {
+                    Located::Scheduled { message, timeline: timeline_id, position, record: Box::new(record) }
+                }
+                Some(Err(_)) | None => Located::Unknown,
+            };
+        }
+        // Behind the line a message may be settled and gone. That it was delivered is certain while
+        // an outcome that says otherwise would still be remembered: ids cannot be made up.
+        let certain = now.floor < kept_after(position.due) || timeline.crossings.is_recent(position);
+        if record.is_some() || certain { Located::Crossed } else { Located::Unknown }
+    }
+
+    /// Takes a scheduled message away and remembers why, under every handle it has.
+    pub(super) fn take_away(
+        &mut self,
+        (message, timeline, position): (MessageRef, TimelineId, Position),
+        record: &MessageRecord,
+        outcome: Outcome,
+        facts: &mut Facts,
+        now: Now,
+    ) {
+        self.remove(facts, timeline, position);
+        self.note_gone(message, position, record, outcome, facts, now);
+    }
+
+    /// Remembers why a message is gone, under every handle it has. The id is remembered until its
+    /// due time has passed too, since from then on its absence would be taken for a delivery.
+    pub(super) fn note_gone(
+        &mut self,
+        message: MessageRef,
+        position: Position,
+        record: &MessageRecord,
+        outcome: Outcome,
+        facts: &mut Facts,
+        now: Now,
+    ) {
+        let id = PartitionId { topic: message.topic, partition: message.partition };
+        let expires_at = kept_after(now.floor.max(position.due).max(message.first.due));
+        let entry = outcome.entry(message.first, position, now.floor, expires_at);
+        let place = self.message_place(message);
+        self.pen.write(facts, Write::PutIndex { place, entry });
+        if let Some(key) = &record.key {
+            let place = self.place(id, IndexKind::Key, key.as_bytes());
+            let entry = outcome.entry(message.first, position, now.floor, kept_after(now.floor));
+            self.pen.write(facts, Write::PutIndex { place, entry });
+        }
+        self.note_outcome_of_dedup(id, record, position, outcome, facts, now);
+    }
+
+    /// Tells the dedup entry of a message that it is no longer scheduled: from here on its window
+    /// alone counts.
+    pub(super) fn note_outcome_of_dedup(
+        &mut self,
+        id: PartitionId,
+        record: &MessageRecord,
+        position: Position,
+        outcome: Outcome,
+        facts: &mut Facts,
+        now: Now,
+    ) {
+        let Some(dedup_id) = &record.dedup_id else { return };
+        let place = self.place(id, IndexKind::Dedup, dedup_id.as_bytes());
+        let expires_at = self.dedup_end(id, record).max(now.floor);
+        let entry = outcome.entry(record.message.first, position, record.published_at, expires_at);
+        self.pen.write(facts, Write::PutIndex { place, entry });
+    }
+
+    fn dedup_end(&self, id: PartitionId, record: &MessageRecord) -> Time {
+        let rules = self.partitions.get(&id).and_then(|partition| partition.rules.as_ref());
+        let window = rules.map_or(limits::DEDUP_WINDOW_DEFAULT, |rules| rules.dedup_window);
+        record.published_at.saturating_add(window)
+    }
+
+    /// Moves a scheduled message to another time, with everything it has; answers where it stands.
+    pub(super) fn move_to(
+        &mut self,
+        (message, timeline, position): (MessageRef, TimelineId, Position),
+        mut record: MessageRecord,
+        due: Time,
+        outcome: Outcome,
+        facts: &mut Facts,
+        now: Now,
+    ) -> Position {
+        self.remove(facts, timeline, position);
+        let (key, dedup_id) = (record.key.clone(), record.dedup_id.clone());
+        let (published_at, window_end) = (record.published_at, self.dedup_end(timeline.into(), &record));
+        let moved = self.insert(facts, timeline, due, |position| {
+            record.deliver_at = position.due;
+            record.encode()
+        });
+        let id = PartitionId::from(timeline);
+        let place = self.message_place(message);
+        let expires_at = moved.due.max(message.first.due).saturating_add(MOVED_KEPT);
+        self.pen
+            .write(facts, Write::PutIndex { place, entry: outcome.entry(message.first, moved, now.floor, expires_at) });
+        if let Some(key) = key {
+            let place = self.place(id, IndexKind::Key, key.as_bytes());
+            let entry = outcome.entry(message.first, moved, now.floor, kept_after(moved.due));
+            self.pen.write(facts, Write::PutIndex { place, entry });
+        }
+        if let Some(dedup_id) = dedup_id {
+            let place = self.place(id, IndexKind::Dedup, dedup_id.as_bytes());
+            // It stays a duplicate while scheduled, also past the window.
+            let entry = Outcome::Moved.entry(message.first, moved, published_at, window_end.max(kept_after(moved.due)));
+            self.pen.write(facts, Write::PutIndex { place, entry });
+        }
+        moved
+    }
+}

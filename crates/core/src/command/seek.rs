@@ -1,0 +1,73 @@
+//! Moving a subscription back or forward.
+
+use punctual_types::{Lane, Offset, Position, Read, SubscriptionNumber, Time, TimelineId};
+
+use super::Answer;
+use crate::{
+    Facts,
+    format::StateKey,
+    state::{PartitionId, Shard},
+};
+
+impl Shard {
+    fn published_lanes(&self, id: PartitionId) -> Vec<TimelineId> {
+        let lanes = self.partitions.get(&id).into_iter().flat_map(|partition| partition.timelines.keys());
+        lanes.filter(|lane| matches!(lane, Lane::Priority(_))).map(|lane| id.lane(*lane)).collect()
+    }
+
+    fn first_due(&self, id: TimelineId, to: Time) -> Option<Read> {
+        let timeline = self.timeline(id)?;
+        let after = Position::before(to).max(timeline.floor.position);
+        let to = timeline.line.position;
+        (after < to).then_some(Read::Window { timeline: id, after, to, limit: 1, bytes_max: 1, values: false })
+    }
+
+    pub(super) fn seek_reads(&self, id: PartitionId, to: Option<Time>, facts: &Facts, wanted: &mut Vec<Read>) {
+        let Some(to) = to else { return };
+        for timeline in self.published_lanes(id) {
+            let Some(window) = self.first_due(timeline, to) else { continue };
+            facts.want(wanted, window);
+            if let Some(first) = facts.records(&window).first() {
+                facts.want(wanted, Read::OffsetOf { timeline, position: first.position });
+            }
+        }
+    }
+
+    /// The retry timeline is left alone: what is to be tried again was read once already.
+    pub(super) fn seek(
+        &mut self,
+        id: PartitionId,
+        number: SubscriptionNumber,
+        to: Option<Time>,
+        facts: &mut Facts,
+    ) -> Answer {
+        if self.subscription(id, number).is_none() {
+            return Answer::Gone;
+        }
+        for timeline_id in self.published_lanes(id) {
+            let Some(timeline) = self.timeline(timeline_id) else { continue };
+            let first =
+                to.and_then(|to| self.first_due(timeline_id, to)).and_then(|window| facts.records(&window).first());
+            let offset = first
+                .and_then(|record| facts.offset(&Read::OffsetOf { timeline: timeline_id, position: record.position }));
+            let floor = offset.unwrap_or(timeline.line.offset).max(timeline.floor.offset);
+            self.seek_reader(timeline_id, number, floor);
+            self.follow_floor(facts, timeline_id);
+        }
+        Answer::Done
+    }
+
+    fn seek_reader(&mut self, id: TimelineId, number: SubscriptionNumber, floor: Offset) {
+        let Some(reader) = self.reader(id, number) else { return };
+        let pieces: Vec<_> = reader.pieces(id, number).collect();
+        let leased: Vec<_> = reader.leases.keys().copied().collect();
+        for offset in leased {
+            self.end_lease(id, number, offset);
+        }
+        self.pen.dirty.extend(pieces);
+        self.pen.touch(StateKey::Reader(id, number));
+        if let Some(reader) = self.reader_mut(id, number) {
+            reader.seek(floor);
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! Making, changing and forgetting a subscription.
+
+use punctual_types::{Lane, Mark, Position, SubscriptionNumber};
+
+use super::Answer;
+use crate::{
+    Facts,
+    format::StateKey,
+    state::{PartitionId, Shard, SubscriptionRules},
+};
+
+/// Where a new subscription begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubscriptionStart {
+    /// With the oldest message that is still there.
+    Earliest,
+    /// With what comes due from now on.
+    Latest,
+}
+
+impl Shard {
+    /// Idempotent: a subscription that is there only takes the settings.
+    pub(super) fn subscribe(
+        &mut self,
+        id: PartitionId,
+        number: SubscriptionNumber,
+        rules: SubscriptionRules,
+        start: SubscriptionStart,
+    ) -> Answer {
+        let Some(partition) = self.partitions.get_mut(&id) else { return Answer::Gone };
+        // Every partition has its main timeline from here on, so that the reader has a place.
+        partition.timelines.entry(Lane::MAIN).or_default();
+        let published: Vec<_> = partition
+            .timelines
+            .iter()
+            .filter(|(lane, _)| matches!(lane, Lane::Priority(_)))
+            .map(|(lane, it)| (*lane, it.line, it.floor))
+            .collect();
+        let subscription = partition.subscriptions.entry(number).or_default();
+        subscription.rules = rules;
+        for (lane, line, floor) in published {
+            if subscription.readers.contains_key(&lane) {
+                continue;
+            }
+            let from = match start {
+                SubscriptionStart::Earliest => floor.offset,
+                SubscriptionStart::Latest => line.offset,
+            };
+            subscription.reader(lane, from);
+            self.pen.touch(StateKey::Timeline(id.lane(lane)));
+            self.pen.touch(StateKey::Reader(id.lane(lane), number));
+        }
+        Answer::Done
+    }
+
+    /// Forgets a subscription with what was to be tried again for it. What only it still wanted may
+    /// be dropped.
+    pub(super) fn unsubscribe(&mut self, id: PartitionId, number: SubscriptionNumber, facts: &mut Facts) -> Answer {
+        let Some(subscription) = self.subscription(id, number) else { return Answer::Done };
+        let (mut leased, mut pieces) = (Vec::new(), Vec::new());
+        for (lane, reader) in &subscription.readers {
+            let timeline = id.lane(*lane);
+            pieces.push(StateKey::Reader(timeline, number));
+            pieces.extend(reader.pieces(timeline, number));
+            leased.extend(reader.leases.keys().map(|offset| (timeline, *offset)));
+        }
+        self.pen.dirty.extend(pieces);
+        for (timeline, offset) in leased {
+            self.end_lease(timeline, number, offset);
+        }
+        self.pen.touch(StateKey::SubscriptionTotals(id.topic, id.partition, number));
+        let Some(partition) = self.partitions.get_mut(&id) else { return Answer::Done };
+        partition.subscriptions.remove(&number);
+        let retry = id.lane(Lane::Retry(number));
+        if let Some(mut timeline) = partition.timelines.remove(&retry.lane) {
+            self.agenda.set_due(retry, &mut timeline.next_due, None);
+            self.agenda.floors.remove(&retry);
+            let mark = Mark { offset: timeline.line.offset, position: Position::MAX };
+            self.raise_floor(facts, retry, mark);
+        }
+        let lanes: Vec<_> =
+            self.partitions.get(&id).map(|it| it.timelines.keys().copied().collect()).unwrap_or_default();
+        for lane in lanes {
+            self.follow_floor(facts, id.lane(lane));
+        }
+        Answer::Done
+    }
+}

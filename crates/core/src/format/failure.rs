@@ -1,0 +1,51 @@
+//! Failed deliveries of a message that is back at its own place (its lease ended).
+
+use bytes::Bytes;
+use punctual_types::Time;
+
+use super::{
+    FormatError,
+    fields::{FieldReader, FieldWriter},
+};
+
+const WHAT: &str = "failure";
+const VERSION: u8 = 1;
+
+/// How often a message failed at its place, and when it was first delivered.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Failure {
+    /// Failed deliveries at this place.
+    pub count: u32,
+    /// The first delivery.
+    pub first_delivered_at: Time,
+}
+
+impl Failure {
+    /// The stored form.
+    #[must_use]
+    pub fn encode(&self) -> Bytes {
+        let mut out = FieldWriter::new(VERSION, 24);
+        out.number(1, self.count.into()).number(2, self.first_delivered_at.unix_ms());
+        out.finish()
+    }
+
+    /// Reads the stored form.
+    ///
+    /// # Errors
+    /// When it is damaged or of a later version.
+    pub fn decode(value: Bytes) -> Result<Self, FormatError> {
+        let mut fields = FieldReader::new(WHAT, VERSION, value)?;
+        let mut failure = Self::default();
+        while let Some((tag, value)) = fields.next_field()? {
+            match tag {
+                1 => {
+                    failure.count = u32::try_from(fields.as_number(&value)?)
+                        .map_err(|_| FormatError::new(WHAT, "has a count of more than 32 bits"))?;
+                }
+                2 => failure.first_delivered_at = fields.as_time(&value)?,
+                _ => {}
+            }
+        }
+        Ok(failure)
+    }
+}

@@ -1,0 +1,20 @@
+//! What a shard remembers.
+
+mod ack_set;
+mod agenda;
+mod crossings;
+mod partition;
+mod pen;
+mod reader;
+mod rules;
+mod shard;
+mod stats;
+mod subscription;
+mod timeline;
+
+pub(crate) use agenda::LeaseEnd;
+pub(crate) use reader::{Lease, Reader, Receipt as ReceiptState};
+pub use rules::{Due, OnKeyConflict, Retry, SubscriptionRules, TopicRules};
+pub use shard::{LeaseRef, PartitionId, Shard, ShardClock, ShardConfig};
+pub use stats::{PartitionStats, SubscriptionStats};
+pub(crate) use subscription::Subscription;

@@ -1,0 +1,445 @@
+//! The shard: every partition it owns, its sequence numbers, its time, and the batch being made.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use punctual_types::{
+    Batch, Epoch, Lane, Mark, Now, Offset, PartitionNumber, Position, Seq, ShardNumber, SubscriptionNumber, Time,
+    TimelineId, TopicNumber, Write, limits,
+};
+
+use super::{
+    agenda::Agenda, agenda::LeaseEnd, partition::Partition, pen::Pen, subscription::Subscription, timeline::Timeline,
+};
+use crate::{
+    Facts, HandleHash,
+    format::{
+        FormatError, StateKey, failure::Failure, partition_totals::PartitionTotals, reader_state,
+        shard_meta::ShardMeta, subscription_totals::SubscriptionTotals, timeline_state::TimelineState,
+    },
+};
+
+/// What a shard is told when it is made.
+#[derive(Clone, Copy, Debug)]
+pub struct ShardConfig {
+    /// Which shard it is.
+    pub number: ShardNumber,
+    /// How handles are hashed.
+    pub hash: HandleHash,
+}
+
+/// A partition of a topic.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PartitionId {
+    /// The topic.
+    pub topic: TopicNumber,
+    /// Which of its partitions.
+    pub partition: PartitionNumber,
+}
+
+impl PartitionId {
+    /// One of its timelines.
+    #[must_use]
+    pub const fn lane(self, lane: Lane) -> TimelineId {
+        TimelineId { topic: self.topic, partition: self.partition, lane }
+    }
+}
+
+impl From<TimelineId> for PartitionId {
+    fn from(timeline: TimelineId) -> Self {
+        Self { topic: timeline.topic, partition: timeline.partition }
+    }
+}
+
+/// What ties broker time to the machine's, kept with every commit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ShardClock {
+    /// Which boot; all zero for a manual clock.
+    pub boot: [u8; 16],
+    /// Milliseconds since that boot.
+    pub boottime_ms: u64,
+}
+
+/// The lease that a receipt names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LeaseRef {
+    /// On which timeline.
+    pub timeline: TimelineId,
+    /// Of which subscription.
+    pub subscription: SubscriptionNumber,
+    /// Of which message.
+    pub offset: Offset,
+    /// In which ownership of the shard.
+    pub epoch: Epoch,
+    /// Which lease of that ownership.
+    pub serial: u64,
+}
+
+/// A shard's whole state.
+#[derive(Debug)]
+pub struct Shard {
+    pub(crate) config: ShardConfig,
+    pub(crate) meta: ShardMeta,
+    pub(crate) partitions: BTreeMap<PartitionId, Partition>,
+    pub(crate) agenda: Agenda,
+    pub(crate) pen: Pen,
+    pub(crate) last_lease: u64,
+}
+
+impl Shard {
+    /// A shard without anything in it.
+    #[must_use]
+    pub fn new(config: ShardConfig) -> Self {
+        Self {
+            config,
+            meta: ShardMeta::default(),
+            partitions: BTreeMap::new(),
+            agenda: Agenda::default(),
+            pen: Pen::default(),
+            last_lease: 0,
+        }
+    }
+
+    /// Takes a piece of stored state. Pieces come in key order; those of other owners are passed
+    /// over (`Ok(false)`).
+    ///
+    /// # Errors
+    /// When the piece is damaged or of a later version.
+    pub fn load(&mut self, key: &[u8], value: Bytes) -> Result<bool, FormatError> {
+        let Some(key) = StateKey::from_bytes(key) else {
+            return match key.first() {
+                Some(&family) if family >= crate::format::state_key::FIRST_FOREIGN_FAMILY => Ok(false),
+                _ => Err(FormatError::new("state key", format!("{key:?} is not one"))),
+            };
+        };
+        let orphan = || FormatError::new("state", format!("{key:?} comes without the piece it belongs to"));
+        match key {
+            StateKey::Shard => self.meta = ShardMeta::decode(value)?,
+            StateKey::Timeline(id) => {
+                let timeline = Timeline::load(TimelineState::decode(value)?, self.meta.time);
+                let unknown_due = (timeline.scheduled > 0).then_some(Time::ZERO);
+                let partition = self.partitions.entry(id.into()).or_default();
+                let timeline = partition.timelines.entry(id.lane).insert_entry(timeline).into_mut();
+                self.agenda.set_due(id, &mut timeline.next_due, unknown_due);
+            }
+            StateKey::Reader(id, subscription) => {
+                let floor = reader_state::decode(value)?;
+                let partition = self.partitions.get_mut(&id.into()).ok_or_else(orphan)?;
+                partition.subscriptions.entry(subscription).or_default().reader(id.lane, floor);
+            }
+            StateKey::AckChunk(id, subscription, number) => {
+                let chunk = reader_state::decode_chunk(&value)?;
+                let reader = self.reader_mut(id, subscription).ok_or_else(orphan)?;
+                reader.acks.load_chunk(number, chunk);
+                reader.cursor = reader.acks.floor();
+            }
+            StateKey::Failure(id, subscription, offset) => {
+                let failure = Failure::decode(value)?;
+                self.reader_mut(id, subscription).ok_or_else(orphan)?.failures.insert(offset, failure);
+            }
+            StateKey::SubscriptionTotals(topic, partition, number) => {
+                let partition = self.partitions.entry(PartitionId { topic, partition }).or_default();
+                partition.subscriptions.entry(number).or_default().totals = SubscriptionTotals::decode(value)?;
+            }
+            StateKey::PartitionTotals(topic, partition) => {
+                self.partitions.entry(PartitionId { topic, partition }).or_default().totals =
+                    PartitionTotals::decode(value)?;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Begins an ownership of the shard, after everything is loaded: receipts of earlier ones are
+    /// void from here on, and nothing acts before the shard's own time again. The batch that
+    /// [`Shard::seal`] then makes must be durable before anything is answered.
+    pub fn open(&mut self, now: Now) {
+        self.meta.epoch = Epoch(self.meta.epoch.0 + 1);
+        self.meta.time = self.meta.time.max(now.floor);
+        self.pen.touch(StateKey::Shard);
+        for partition in self.partitions.values_mut() {
+            for reader in
+                partition.subscriptions.values_mut().flat_map(|subscription| subscription.readers.values_mut())
+            {
+                // Who settled what before this ownership is not known.
+                *reader = std::mem::replace(reader, super::Reader::new(Offset(0))).reopened();
+            }
+        }
+    }
+
+    /// Ends the batch: everything that the commands since the last seal wrote, with the state they
+    /// changed. `None` when there is nothing that must be written.
+    pub fn seal(&mut self, clock: ShardClock) -> Option<Batch> {
+        if self.pen.writes.is_empty() && self.pen.dirty.is_empty() {
+            return None;
+        }
+        let mut writes = std::mem::take(&mut self.pen.writes);
+        let mut keys = std::mem::take(&mut self.pen.dirty);
+        keys.append(&mut self.pen.lazy);
+        self.meta.boot = clock.boot;
+        self.meta.boottime_ms = clock.boottime_ms;
+        keys.insert(StateKey::Shard);
+        writes.extend(keys.into_iter().map(|key| Write::SetState { key: key.to_bytes(), value: self.piece(key) }));
+        Some(Batch { now: self.meta.time, writes })
+    }
+
+    /// The value of a piece of state, `None` when it is gone.
+    fn piece(&self, key: StateKey) -> Option<Bytes> {
+        match key {
+            StateKey::Shard => Some(self.meta.encode()),
+            StateKey::Timeline(id) => Some(self.timeline(id)?.state().encode()),
+            StateKey::Reader(id, subscription) => {
+                Some(reader_state::encode(self.reader(id, subscription)?.acks.floor()))
+            }
+            StateKey::AckChunk(id, subscription, number) => {
+                self.reader(id, subscription)?.acks.chunk(number).map(reader_state::encode_chunk)
+            }
+            StateKey::Failure(id, subscription, offset) => {
+                self.reader(id, subscription)?.failures.get(&offset).map(Failure::encode)
+            }
+            StateKey::SubscriptionTotals(topic, partition, number) => {
+                let partition = self.partitions.get(&PartitionId { topic, partition })?;
+                Some(partition.subscriptions.get(&number)?.totals.encode())
+            }
+            StateKey::PartitionTotals(topic, partition) => {
+                Some(self.partitions.get(&PartitionId { topic, partition })?.totals.encode())
+            }
+        }
+    }
+
+    /// The shard's number.
+    #[must_use]
+    pub fn number(&self) -> ShardNumber {
+        self.config.number
+    }
+
+    /// This ownership.
+    #[must_use]
+    pub fn epoch(&self) -> Epoch {
+        self.meta.epoch
+    }
+
+    /// The latest time that the shard has acted at.
+    #[must_use]
+    pub fn time(&self) -> Time {
+        self.meta.time
+    }
+
+    /// What the shard last kept of the machine's clock.
+    #[must_use]
+    pub fn clock(&self) -> ShardClock {
+        ShardClock { boot: self.meta.boot, boottime_ms: self.meta.boottime_ms }
+    }
+
+    /// Makes the next seal keep the shard's time even if nothing else is written.
+    pub fn keep_time(&mut self, now: Now) {
+        self.meta.time = self.meta.time.max(now.floor);
+        self.pen.touch(StateKey::Shard);
+    }
+
+    /// The highest sequence number given.
+    #[must_use]
+    pub fn last_seq(&self) -> Seq {
+        self.meta.last_seq
+    }
+
+    /// Every partition that has any state.
+    pub fn partition_ids(&self) -> impl Iterator<Item = PartitionId> + '_ {
+        self.partitions.keys().copied()
+    }
+
+    /// Every subscription that has any state.
+    pub fn subscription_ids(&self) -> impl Iterator<Item = (PartitionId, SubscriptionNumber)> + '_ {
+        self.partitions.iter().flat_map(|(id, partition)| partition.subscriptions.keys().map(|number| (*id, *number)))
+    }
+
+    /// Timelines of which something may be due by now and may cross, given what is durable.
+    #[must_use]
+    pub fn due_timelines(&self, now: Time, durable: Seq) -> Vec<TimelineId> {
+        let due = self.agenda.due.iter().take_while(|(time, _)| *time <= now).map(|(_, timeline)| *timeline);
+        due.filter(|id| self.timeline(*id).is_some_and(|timeline| timeline.blocked_on.is_none_or(|seq| seq <= durable)))
+            .collect()
+    }
+
+    /// When the next thing happens that does not wait for a sync: the deadline to sleep to.
+    #[must_use]
+    pub fn next_wake(&self, durable: Seq) -> Option<Time> {
+        let unblocked = |id: &TimelineId| {
+            self.timeline(*id).is_some_and(|timeline| timeline.blocked_on.is_none_or(|seq| seq <= durable))
+        };
+        let due = self.agenda.due.iter().find(|(_, id)| unblocked(id)).map(|(time, _)| *time);
+        let lease = self.agenda.lease_ends.first().map(|end| end.at);
+        [due, lease].into_iter().flatten().min()
+    }
+
+    /// Whether a lease has ended by now.
+    #[must_use]
+    pub fn has_ended_leases(&self, now: Time) -> bool {
+        self.agenda.lease_ends.first().is_some_and(|end| end.at <= now)
+    }
+
+    /// A timeline whose floor may rise, if there is one.
+    #[must_use]
+    pub fn risen_floor(&self) -> Option<TimelineId> {
+        self.agenda.floors.first().copied()
+    }
+
+    /// Whether a subscription has something to offer and may offer it, and from which lane.
+    #[must_use]
+    pub fn offers(&self, partition: PartitionId, subscription: SubscriptionNumber) -> Option<(Lane, u32)> {
+        let partition = self.partitions.get(&partition)?;
+        let subscription = partition.subscriptions.get(&subscription)?;
+        let room = u64::from(subscription.rules.max_in_flight).saturating_sub(subscription.leased());
+        if subscription.rules.paused || room == 0 {
+            return None;
+        }
+        Some((partition.next_lane(subscription)?, u32::try_from(room).unwrap_or(u32::MAX)))
+    }
+
+    /// A partition, counted.
+    #[must_use]
+    pub fn partition_stats(&self, partition: PartitionId) -> Option<super::PartitionStats> {
+        Some(self.partitions.get(&partition)?.stats())
+    }
+
+    pub(crate) fn timeline(&self, id: TimelineId) -> Option<&Timeline> {
+        self.partitions.get(&id.into())?.timelines.get(&id.lane)
+    }
+
+    pub(crate) fn timeline_mut(&mut self, id: TimelineId) -> Option<&mut Timeline> {
+        self.partitions.get_mut(&id.into())?.timelines.get_mut(&id.lane)
+    }
+
+    pub(crate) fn subscription(&self, partition: PartitionId, number: SubscriptionNumber) -> Option<&Subscription> {
+        self.partitions.get(&partition)?.subscriptions.get(&number)
+    }
+
+    pub(crate) fn subscription_mut(
+        &mut self,
+        partition: PartitionId,
+        number: SubscriptionNumber,
+    ) -> Option<&mut Subscription> {
+        self.partitions.get_mut(&partition)?.subscriptions.get_mut(&number)
+    }
+
+    pub(crate) fn reader(&self, id: TimelineId, subscription: SubscriptionNumber) -> Option<&super::Reader> {
+        self.subscription(id.into(), subscription)?.readers.get(&id.lane)
+    }
+
+    pub(crate) fn reader_mut(
+        &mut self,
+        id: TimelineId,
+        subscription: SubscriptionNumber,
+    ) -> Option<&mut super::Reader> {
+        self.subscription_mut(id.into(), subscription)?.readers.get_mut(&id.lane)
+    }
+
+    /// Inserts a record ahead of the line: at `due`, or just past the line when that is earlier.
+    pub(crate) fn insert(
+        &mut self,
+        facts: &mut Facts,
+        id: TimelineId,
+        due: Time,
+        record: impl FnOnce(Position) -> Bytes,
+    ) -> Position {
+        self.meta.last_seq = self.meta.last_seq.next();
+        let partition = self.partitions.entry(id.into()).or_default();
+        let timeline = partition.timelines.entry(id.lane).or_default();
+        let position = Position::new(due.max(timeline.line.position.due), self.meta.last_seq);
+        // A fresh sequence number is higher than the line's, so this holds within its millisecond.
+        assert!(timeline.is_ahead(position), "a record was to be inserted behind the line of {id:?}");
+        timeline.scheduled += 1;
+        let next = timeline.next_due.map_or(position.due, |next| next.min(position.due));
+        self.agenda.set_due(id, &mut timeline.next_due, Some(next));
+        self.pen.touch(StateKey::Timeline(id));
+        self.pen.write(facts, Write::Insert { timeline: id, position, record: record(position) });
+        position
+    }
+
+    /// Removes a record ahead of the line.
+    pub(crate) fn remove(&mut self, facts: &mut Facts, id: TimelineId, position: Position) {
+        self.uncount(id, position, 1);
+        self.pen.write(facts, Write::Remove { timeline: id, position });
+    }
+
+    /// Counts records ahead of the line that are gone.
+    pub(crate) fn uncount(&mut self, id: TimelineId, position: Position, records: u64) {
+        let Some(timeline) =
+            self.partitions.get_mut(&id.into()).and_then(|partition| partition.timelines.get_mut(&id.lane))
+        else {
+            return;
+        };
+        assert!(timeline.is_ahead(position), "a record was to be removed behind the line of {id:?}");
+        assert!(timeline.scheduled >= records, "more records were removed from {id:?} than it holds");
+        timeline.scheduled -= records;
+        // What is due next stays a lower bound, unless nothing is left at all.
+        if timeline.scheduled == 0 {
+            self.agenda.set_due(id, &mut timeline.next_due, None);
+            timeline.blocked_on = None;
+        }
+        self.pen.touch(StateKey::Timeline(id));
+    }
+
+    /// Settles an offset of a reader, by the ack of a lease or (`None`) because it moved elsewhere.
+    pub(crate) fn settle(&mut self, id: TimelineId, number: SubscriptionNumber, offset: Offset, acked_by: Option<u64>) {
+        let Some(reader) = self
+            .partitions
+            .get_mut(&id.into())
+            .and_then(|partition| partition.subscriptions.get_mut(&number)?.readers.get_mut(&id.lane))
+        else {
+            return;
+        };
+        let before = (reader.acks.floor(), reader.acks.above());
+        match acked_by {
+            Some(serial) => reader.settle_acked(offset, serial),
+            None => reader.settle_moved(offset),
+        }
+        if reader.failures.remove(&offset).is_some() {
+            self.pen.touch(StateKey::Failure(id, number, offset));
+        }
+        self.pen.touch(StateKey::Reader(id, number));
+        let chunk = super::ack_set::AckSet::chunk_of;
+        if before.1 > 0 || offset != before.0 {
+            for number_of_chunk in chunk(before.0)..=chunk(reader.acks.floor()) {
+                self.pen.touch(StateKey::AckChunk(id, number, number_of_chunk));
+            }
+            self.pen.touch(StateKey::AckChunk(id, number, chunk(offset)));
+        }
+    }
+
+    /// Takes the lease away from its consumer.
+    pub(crate) fn end_lease(
+        &mut self,
+        id: TimelineId,
+        number: SubscriptionNumber,
+        offset: Offset,
+    ) -> Option<super::Lease> {
+        let lease = self.reader_mut(id, number)?.leases.remove(&offset)?;
+        self.agenda.lease_ends.remove(&LeaseEnd { at: lease.expires_at, timeline: id, subscription: number, offset });
+        Some(lease)
+    }
+
+    /// Lets a timeline's floor follow its readers: at once when they have come to the line, and
+    /// otherwise, since the position must be read, by a command of its own once it is worth it.
+    pub(crate) fn follow_floor(&mut self, facts: &mut Facts, id: TimelineId) {
+        let Some(partition) = self.partitions.get_mut(&id.into()) else { return };
+        let Some(wanted) = partition.wanted_from(id.lane) else { return };
+        let Some(timeline) = partition.timelines.get_mut(&id.lane) else { return };
+        let wanted = wanted.min(timeline.line.offset);
+        if wanted <= timeline.floor.offset {
+            return;
+        }
+        if wanted == timeline.line.offset {
+            timeline.floor = timeline.line;
+            let mark = timeline.floor;
+            self.agenda.floors.remove(&id);
+            self.raise_floor(facts, id, mark);
+        } else if wanted.0 - timeline.floor.offset.0 >= limits::ANCHOR_EVERY {
+            self.agenda.floors.insert(id);
+        }
+    }
+
+    pub(crate) fn raise_floor(&mut self, facts: &mut Facts, id: TimelineId, mark: Mark) {
+        self.pen.touch(StateKey::Timeline(id));
+        self.pen.write(facts, Write::RaiseFloor { timeline: id, mark });
+    }
+}
