@@ -1,0 +1,141 @@
+//! Looking at scheduled messages and changing them.
+
+use axum::http::StatusCode;
+use punctual_broker_api::{
+    CancelOutcome, Code, DelayMs, DeliverNowOutcome, Error, ListRequest, RescheduleOutcome, TimeRange, TimelineRequest,
+};
+use punctual_types::limits::{PAGE_DEFAULT, TIMELINE_BUCKET_MIN};
+use serde::Serialize;
+
+use super::{Answer, outcome};
+use crate::{
+    answer::{self, At, Bucket, Outcome, PageAnswer, ViewAnswer},
+    door::Asked,
+    json::{Fields, read},
+    message,
+};
+
+/// `GET T/messages/{id}`, `GET T/keys/{key}`.
+pub(super) async fn get(mut asked: Asked) -> Answer {
+    let topic = asked.captures.topic()?;
+    let handle = asked.captures.handle(&mut asked.query)?;
+    asked.query.finish()?;
+    let view = asked.door.broker.get(topic, handle).await?;
+    Ok(answer::json(StatusCode::OK, &ViewAnswer::of(&view)))
+}
+
+/// `DELETE T/messages/{id}`, `DELETE T/keys/{key}`.
+pub(super) async fn cancel(mut asked: Asked) -> Answer {
+    let topic = asked.captures.topic()?;
+    let handle = asked.captures.handle(&mut asked.query)?;
+    asked.query.finish()?;
+    Ok(match asked.door.broker.cancel(topic, handle).await? {
+        CancelOutcome::Cancelled => outcome(StatusCode::OK, "cancelled"),
+        CancelOutcome::TooLate => outcome(StatusCode::CONFLICT, "too_late"),
+        CancelOutcome::NotFound => outcome(StatusCode::NOT_FOUND, "not_found"),
+    })
+}
+
+/// `PATCH T/messages/{id}`, `PATCH T/keys/{key}`.
+pub(super) async fn reschedule(mut asked: Asked) -> Answer {
+    let topic = asked.captures.topic()?;
+    let handle = asked.captures.handle(&mut asked.query)?;
+    asked.query.finish()?;
+    let mut fields = Fields::of_request(&asked.body)?;
+    let when = message::when(&mut fields, false)?;
+    let missing = fields.missing("delay");
+    fields.finish()?;
+    let when = when.ok_or_else(|| missing.with_hint("say when: `delay` or `deliver_at`"))?;
+    Ok(match asked.door.broker.reschedule(topic, handle, when).await? {
+        RescheduleOutcome::Rescheduled { deliver_at } => {
+            answer::json(StatusCode::OK, &Outcome { outcome: "rescheduled", deliver_at: Some(At(deliver_at)) })
+        }
+        RescheduleOutcome::TooLate => outcome(StatusCode::CONFLICT, "too_late"),
+        RescheduleOutcome::NotFound => outcome(StatusCode::NOT_FOUND, "not_found"),
+    })
+}
+
+/// `POST T/messages/{id}/deliver`, `POST T/keys/{key}/deliver`.
+pub(super) async fn deliver_now(mut asked: Asked) -> Answer {
+    let topic = asked.captures.topic()?;
+    let handle = asked.captures.handle(&mut asked.query)?;
+    asked.query.finish()?;
+    Ok(match asked.door.broker.deliver_now(topic, handle).await? {
+        DeliverNowOutcome::DeliveredNow => outcome(StatusCode::OK, "delivered_now"),
+        DeliverNowOutcome::TooLate => outcome(StatusCode::CONFLICT, "too_late"),
+        DeliverNowOutcome::NotFound => outcome(StatusCode::NOT_FOUND, "not_found"),
+    })
+}
+
+/// `GET T/messages`: a page of what is scheduled.
+pub(super) async fn list(mut asked: Asked) -> Answer {
+    let topic = asked.captures.topic()?;
+    let query = &mut asked.query;
+    scheduled_only(query)?;
+    let request = ListRequest {
+        topic,
+        range: range(query)?,
+        key_prefix: query.optional("key_prefix", read::text)?,
+        limit: query.optional("limit", read::whole)?.unwrap_or(PAGE_DEFAULT),
+        cursor: query.optional("cursor", read::text)?,
+        with_body: query.optional("body", read::flag)?.unwrap_or(true),
+    };
+    asked.query.finish()?;
+    let page = asked.door.broker.list(request).await?;
+    let messages: Vec<_> = page.items.iter().map(ViewAnswer::of).collect();
+    Ok(answer::json(StatusCode::OK, &PageAnswer::of("messages", messages, page.next_cursor.as_deref())))
+}
+
+/// `DELETE T/messages`: cancels a range, which must be named so that nothing is lost by omission.
+pub(super) async fn cancel_range(mut asked: Asked) -> Answer {
+    #[derive(Serialize)]
+    struct Cancelled {
+        cancelled: u64,
+    }
+
+    let topic = asked.captures.topic()?;
+    let query = &mut asked.query;
+    scheduled_only(query)?;
+    let range = range(query)?;
+    let all = query.optional("all", read::flag)?.unwrap_or(false);
+    let bounded = range.from.is_some() || range.to.is_some();
+    if all && bounded {
+        return Err(query.exclusive(&["from or to", "all"]).with_field("all"));
+    }
+    if !all && !bounded {
+        return Err(query.missing("from").with_hint("give `from` and `to`, or `all=true` to cancel every one"));
+    }
+    asked.query.finish()?;
+    let cancelled = asked.door.broker.cancel_range(topic, range).await?;
+    Ok(answer::json(StatusCode::OK, &Cancelled { cancelled }))
+}
+
+/// `GET T/timeline`: counts of what comes due.
+pub(super) async fn timeline(mut asked: Asked) -> Answer {
+    #[derive(Serialize)]
+    struct Timeline {
+        buckets: Vec<Bucket>,
+    }
+
+    let topic = asked.captures.topic()?;
+    let range = range(&mut asked.query)?;
+    let bucket: DelayMs = asked.query.optional("bucket", read::duration)?.unwrap_or(TIMELINE_BUCKET_MIN);
+    asked.query.finish()?;
+    let buckets = asked.door.broker.timeline(TimelineRequest { topic, range, bucket }).await?;
+    Ok(answer::json(StatusCode::OK, &Timeline { buckets: buckets.iter().map(Bucket::of).collect() }))
+}
+
+fn range(query: &mut Fields<'_>) -> Result<TimeRange, Error> {
+    Ok(TimeRange { from: query.optional("from", read::time)?, to: query.optional("to", read::time)? })
+}
+
+/// `state`, of which one value has a meaning so far.
+fn scheduled_only(query: &mut Fields<'_>) -> Result<(), Error> {
+    match query.optional("state", read::text)?.as_deref() {
+        None | Some("scheduled") => Ok(()),
+        Some(other) => {
+            let problem = format!("cannot take `state`: \"{}\" is not `scheduled`", read::cut(other));
+            Err(Error::new(Code::InvalidField, problem).with_field("state"))
+        }
+    }
+}

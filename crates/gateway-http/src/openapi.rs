@@ -1,0 +1,5 @@
+//! The OpenAPI document.
+
+pub(crate) fn text() -> &'static str {
+    "{}"
+}
