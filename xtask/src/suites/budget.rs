@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// Of the whole run, compiling included: RELIABILITY's tier C.
+/// Of the whole run, compiling included.
 pub(super) const WHOLE: Duration = Duration::from_secs(45 * 60);
 /// Of compiling every test from nothing, downloads included.
 pub(super) const COMPILE: Duration = Duration::from_secs(20 * 60);

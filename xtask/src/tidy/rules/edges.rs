@@ -1,4 +1,4 @@
-//! Which crate of the repository may stand on which: STYLE's layers as a table.
+//! Which crate of the repository may stand on which: the layers as a table.
 //!
 //! What a crate's tests use is free, as long as it is the real thing.
 

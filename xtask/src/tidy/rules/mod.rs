@@ -7,6 +7,7 @@ mod error_pages;
 mod lengths;
 mod licences;
 mod limits;
+mod links;
 mod module_docs;
 mod outsiders;
 mod persisted_enums;
@@ -31,6 +32,7 @@ pub(super) fn all(tree: &Tree, dependencies: &Dependencies) -> Vec<Finding> {
         lengths::functions(tree, ratchet::LONG_FUNCTIONS),
         licences::check(dependencies, &policy),
         limits::check(tree, ratchet::LIMITS_WITHOUT_A_TEST),
+        links::check(tree),
         module_docs::check(tree),
         outsiders::check(dependencies),
         persisted_enums::check(tree),
