@@ -1,1 +1,25 @@
-//! To be written.
+//! The gRPC door of Punctual: `punctual.v1` over any [`punctual_broker_api::Broker`], with
+//! reflection and `grpc.health.v1`.
+//!
+//! It turns messages into requests of `broker-api` and answers into messages, and keeps connections,
+//! streams and requests in flight within the bounds of `limits`. It knows neither how a message is
+//! kept nor what the other doors do.
+
+mod admin;
+mod broker;
+mod calls;
+mod connection;
+mod context;
+mod door;
+mod fault;
+mod gateway;
+mod health;
+mod incoming;
+mod limits;
+mod messages;
+mod metrics;
+mod publish;
+mod subscribe;
+
+pub use gateway::GrpcGateway;
+pub use metrics::GrpcMetrics;

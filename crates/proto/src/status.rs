@@ -96,10 +96,8 @@ pub fn to_status(error: &Error) -> Status {
 /// UNIMPLEMENTED.
 #[must_use]
 pub fn to_status_of(code: tonic::Code, error: &Error) -> Status {
-    let mut metadata = HashMap::from([
-        ("kind".to_owned(), error.kind().as_str().to_owned()),
-        ("doc_url".to_owned(), error.doc_url()),
-    ]);
+    let mut metadata =
+        HashMap::from([("kind".to_owned(), error.kind().as_str().to_owned()), ("doc_url".to_owned(), error.doc_url())]);
     metadata.extend(error.field.clone().map(|field| ("field".to_owned(), field)));
     metadata.extend(error.hint.clone().map(|hint| ("hint".to_owned(), hint)));
     let info = ErrorInfo { reason: error.code.slug().to_owned(), domain: DOMAIN.to_owned(), metadata };

@@ -53,11 +53,7 @@ fn progress_into(progress: SubscriptionProgress) -> v1::SubscriptionProgress {
         SubscriptionMessageState::Leased => v1::SubscriptionMessageState::Leased,
         SubscriptionMessageState::Settled => v1::SubscriptionMessageState::Settled,
     };
-    v1::SubscriptionProgress {
-        subscription: progress.subscription,
-        state: state.into(),
-        attempts: progress.attempts,
-    }
+    v1::SubscriptionProgress { subscription: progress.subscription, state: state.into(), attempts: progress.attempts }
 }
 
 /// A view.

@@ -18,9 +18,9 @@ mod tests;
 pub use broker::{clock_from, clock_into, health_into, limits_from, status_from};
 pub use message::{deliveries_from, delivery_into, view_from, view_into};
 pub use pending::{
-    cancel_outcome_from, cancel_outcome_into, cancel_range_from, deliver_now_outcome_from, deliver_now_outcome_into, handle_from,
-    handle_into, list_request_from, page_from, range_from, reschedule_outcome_from, reschedule_outcome_into,
-    required_when_from, seek_from, timeline_bucket_from, timeline_bucket_into, when_into,
+    cancel_outcome_from, cancel_outcome_into, cancel_range_from, deliver_now_outcome_from, deliver_now_outcome_into,
+    handle_from, handle_into, list_request_from, page_from, range_from, required_when_from, reschedule_outcome_from,
+    reschedule_outcome_into, seek_from, timeline_bucket_from, timeline_bucket_into, when_into,
 };
 pub use publish::{new_message_from, new_message_into, published_from, published_into};
 pub use receipts::{

@@ -2,8 +2,8 @@
 //! moved to.
 
 use punctual_broker_api::{
-    CancelOutcome, DeliverNowOutcome, Error, Handle, ListRequest, MessageId, PageRequest, RescheduleOutcome,
-    SeekTo, TimeRange, TimelineBucket, When,
+    CancelOutcome, DeliverNowOutcome, Error, Handle, ListRequest, MessageId, PageRequest, RescheduleOutcome, SeekTo,
+    TimeRange, TimelineBucket, When,
 };
 
 use super::{
@@ -233,4 +233,3 @@ pub fn cancel_range_from(request: &v1::CancelRangeRequest) -> Result<TimeRange, 
             .with_hint("set `all` to cancel everything that is scheduled")),
     }
 }
-

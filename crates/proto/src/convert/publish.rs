@@ -23,8 +23,11 @@ pub(super) fn headers_into(headers: Vec<(String, String)>) -> Vec<Header> {
 /// `prepare`.
 pub fn new_message_from(message: v1::NewMessage) -> Result<NewMessage, Error> {
     if message.prepare.is_some() {
-        return Err(Error::new(Code::NotSupported, "cannot prepare a message: this broker has no prepared messages yet")
-            .with_field("prepare"));
+        return Err(Error::new(
+            Code::NotSupported,
+            "cannot prepare a message: this broker has no prepared messages yet",
+        )
+        .with_field("prepare"));
     }
     let when = pending::when_from(message.delay_ms, message.deliver_at_unix_ms, message.delay_level)?;
     let on_conflict = match v1::OnConflict::try_from(message.on_conflict) {
