@@ -204,11 +204,45 @@ impl Call {
     }
 }
 
+/// A method of HTTP that some route has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Method {
+    Get,
+    Put,
+    Post,
+    Patch,
+    Delete,
+}
+
+impl Method {
+    /// As the router takes it.
+    pub(crate) const fn filter(self) -> MethodFilter {
+        match self {
+            Self::Get => MethodFilter::GET,
+            Self::Put => MethodFilter::PUT,
+            Self::Post => MethodFilter::POST,
+            Self::Patch => MethodFilter::PATCH,
+            Self::Delete => MethodFilter::DELETE,
+        }
+    }
+
+    /// As the OpenAPI document writes it.
+    pub(crate) const fn lower_case(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::Put => "put",
+            Self::Post => "post",
+            Self::Patch => "patch",
+            Self::Delete => "delete",
+        }
+    }
+}
+
 /// A route: one way to reach a call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Route {
     pub(crate) call: Call,
-    pub(crate) method: MethodFilter,
+    pub(crate) method: Method,
     path: &'static str,
     /// Whether the path stands under `/v1` for the namespace `default` and again under
     /// `/v1/namespaces/{namespace}`.
@@ -216,11 +250,11 @@ pub(crate) struct Route {
 }
 
 impl Route {
-    const fn plain(call: Call, method: MethodFilter, path: &'static str) -> Self {
+    const fn plain(call: Call, method: Method, path: &'static str) -> Self {
         Self { call, method, path, in_namespace: false }
     }
 
-    const fn scoped(call: Call, method: MethodFilter, path: &'static str) -> Self {
+    const fn scoped(call: Call, method: Method, path: &'static str) -> Self {
         Self { call, method, path, in_namespace: true }
     }
 
@@ -234,65 +268,61 @@ impl Route {
     }
 }
 
-const GET: MethodFilter = MethodFilter::GET;
-const PUT: MethodFilter = MethodFilter::PUT;
-const POST: MethodFilter = MethodFilter::POST;
-const PATCH: MethodFilter = MethodFilter::PATCH;
-const DELETE: MethodFilter = MethodFilter::DELETE;
+use Method::{Delete, Get, Patch, Post, Put};
 
 /// Every route.
 pub(crate) const ROUTES: &[Route] = &[
-    Route::scoped(Call::Publish, POST, "/topics/{topic}/messages"),
-    Route::scoped(Call::PublishOne, POST, "/topics/{topic}/publish"),
-    Route::scoped(Call::List, GET, "/topics/{topic}/messages"),
-    Route::scoped(Call::CancelRange, DELETE, "/topics/{topic}/messages"),
-    Route::scoped(Call::Get, GET, "/topics/{topic}/messages/{id}"),
-    Route::scoped(Call::Get, GET, "/topics/{topic}/keys/{key}"),
-    Route::scoped(Call::Cancel, DELETE, "/topics/{topic}/messages/{id}"),
-    Route::scoped(Call::Cancel, DELETE, "/topics/{topic}/keys/{key}"),
-    Route::scoped(Call::Reschedule, PATCH, "/topics/{topic}/messages/{id}"),
-    Route::scoped(Call::Reschedule, PATCH, "/topics/{topic}/keys/{key}"),
-    Route::scoped(Call::DeliverNow, POST, "/topics/{topic}/messages/{id}/deliver"),
-    Route::scoped(Call::DeliverNow, POST, "/topics/{topic}/keys/{key}/deliver"),
-    Route::scoped(Call::Timeline, GET, "/topics/{topic}/timeline"),
-    Route::scoped(Call::Commit, POST, "/topics/{topic}/messages/{id}/commit"),
-    Route::scoped(Call::Rollback, POST, "/topics/{topic}/messages/{id}/rollback"),
-    Route::scoped(Call::ListTopics, GET, "/topics"),
-    Route::scoped(Call::GetTopic, GET, "/topics/{topic}"),
-    Route::scoped(Call::PutTopic, PUT, "/topics/{topic}"),
-    Route::scoped(Call::DeleteTopic, DELETE, "/topics/{topic}"),
-    Route::scoped(Call::ListSubscriptions, GET, "/topics/{topic}/subscriptions"),
-    Route::scoped(Call::GetSubscription, GET, "/topics/{topic}/subscriptions/{subscription}"),
-    Route::scoped(Call::PutSubscription, PUT, "/topics/{topic}/subscriptions/{subscription}"),
-    Route::scoped(Call::DeleteSubscription, DELETE, "/topics/{topic}/subscriptions/{subscription}"),
-    Route::scoped(Call::Receive, POST, "/topics/{topic}/subscriptions/{subscription}/receive"),
-    Route::scoped(Call::Ack, POST, "/topics/{topic}/subscriptions/{subscription}/ack"),
-    Route::scoped(Call::Nack, POST, "/topics/{topic}/subscriptions/{subscription}/nack"),
-    Route::scoped(Call::Release, POST, "/topics/{topic}/subscriptions/{subscription}/release"),
-    Route::scoped(Call::Extend, POST, "/topics/{topic}/subscriptions/{subscription}/extend"),
-    Route::scoped(Call::Seek, POST, "/topics/{topic}/subscriptions/{subscription}/seek"),
-    Route::scoped(Call::Pause, POST, "/topics/{topic}/subscriptions/{subscription}/pause"),
-    Route::scoped(Call::Resume, POST, "/topics/{topic}/subscriptions/{subscription}/resume"),
-    Route::scoped(Call::Browse, GET, "/topics/{topic}/subscriptions/{subscription}/messages"),
-    Route::scoped(Call::Redrive, POST, "/topics/{topic}/subscriptions/{subscription}/redrive"),
-    Route::scoped(Call::ListSchedules, GET, "/schedules"),
-    Route::scoped(Call::GetSchedule, GET, "/schedules/{schedule}"),
-    Route::scoped(Call::PutSchedule, PUT, "/schedules/{schedule}"),
-    Route::scoped(Call::DeleteSchedule, DELETE, "/schedules/{schedule}"),
-    Route::scoped(Call::PauseSchedule, POST, "/schedules/{schedule}/pause"),
-    Route::scoped(Call::ResumeSchedule, POST, "/schedules/{schedule}/resume"),
-    Route::scoped(Call::TriggerSchedule, POST, "/schedules/{schedule}/trigger"),
-    Route::plain(Call::ListNamespaces, GET, "/v1/namespaces"),
-    Route::plain(Call::GetNamespace, GET, "/v1/namespaces/{namespace}"),
-    Route::plain(Call::PutNamespace, PUT, "/v1/namespaces/{namespace}"),
-    Route::plain(Call::DeleteNamespace, DELETE, "/v1/namespaces/{namespace}"),
-    Route::plain(Call::Clock, GET, "/v1/clock"),
-    Route::plain(Call::AdvanceClock, POST, "/v1/clock/advance"),
-    Route::plain(Call::AcceptClock, POST, "/v1/clock/accept"),
-    Route::plain(Call::Live, GET, "/healthz"),
-    Route::plain(Call::Ready, GET, "/readyz"),
-    Route::plain(Call::Metrics, GET, "/metrics"),
-    Route::plain(Call::OpenApi, GET, "/openapi.json"),
-    Route::plain(Call::ErrorPage, GET, "/docs/errors/{slug}"),
-    Route::plain(Call::Home, GET, "/"),
+    Route::scoped(Call::Publish, Post, "/topics/{topic}/messages"),
+    Route::scoped(Call::PublishOne, Post, "/topics/{topic}/publish"),
+    Route::scoped(Call::List, Get, "/topics/{topic}/messages"),
+    Route::scoped(Call::CancelRange, Delete, "/topics/{topic}/messages"),
+    Route::scoped(Call::Get, Get, "/topics/{topic}/messages/{id}"),
+    Route::scoped(Call::Get, Get, "/topics/{topic}/keys/{key}"),
+    Route::scoped(Call::Cancel, Delete, "/topics/{topic}/messages/{id}"),
+    Route::scoped(Call::Cancel, Delete, "/topics/{topic}/keys/{key}"),
+    Route::scoped(Call::Reschedule, Patch, "/topics/{topic}/messages/{id}"),
+    Route::scoped(Call::Reschedule, Patch, "/topics/{topic}/keys/{key}"),
+    Route::scoped(Call::DeliverNow, Post, "/topics/{topic}/messages/{id}/deliver"),
+    Route::scoped(Call::DeliverNow, Post, "/topics/{topic}/keys/{key}/deliver"),
+    Route::scoped(Call::Timeline, Get, "/topics/{topic}/timeline"),
+    Route::scoped(Call::Commit, Post, "/topics/{topic}/messages/{id}/commit"),
+    Route::scoped(Call::Rollback, Post, "/topics/{topic}/messages/{id}/rollback"),
+    Route::scoped(Call::ListTopics, Get, "/topics"),
+    Route::scoped(Call::GetTopic, Get, "/topics/{topic}"),
+    Route::scoped(Call::PutTopic, Put, "/topics/{topic}"),
+    Route::scoped(Call::DeleteTopic, Delete, "/topics/{topic}"),
+    Route::scoped(Call::ListSubscriptions, Get, "/topics/{topic}/subscriptions"),
+    Route::scoped(Call::GetSubscription, Get, "/topics/{topic}/subscriptions/{subscription}"),
+    Route::scoped(Call::PutSubscription, Put, "/topics/{topic}/subscriptions/{subscription}"),
+    Route::scoped(Call::DeleteSubscription, Delete, "/topics/{topic}/subscriptions/{subscription}"),
+    Route::scoped(Call::Receive, Post, "/topics/{topic}/subscriptions/{subscription}/receive"),
+    Route::scoped(Call::Ack, Post, "/topics/{topic}/subscriptions/{subscription}/ack"),
+    Route::scoped(Call::Nack, Post, "/topics/{topic}/subscriptions/{subscription}/nack"),
+    Route::scoped(Call::Release, Post, "/topics/{topic}/subscriptions/{subscription}/release"),
+    Route::scoped(Call::Extend, Post, "/topics/{topic}/subscriptions/{subscription}/extend"),
+    Route::scoped(Call::Seek, Post, "/topics/{topic}/subscriptions/{subscription}/seek"),
+    Route::scoped(Call::Pause, Post, "/topics/{topic}/subscriptions/{subscription}/pause"),
+    Route::scoped(Call::Resume, Post, "/topics/{topic}/subscriptions/{subscription}/resume"),
+    Route::scoped(Call::Browse, Get, "/topics/{topic}/subscriptions/{subscription}/messages"),
+    Route::scoped(Call::Redrive, Post, "/topics/{topic}/subscriptions/{subscription}/redrive"),
+    Route::scoped(Call::ListSchedules, Get, "/schedules"),
+    Route::scoped(Call::GetSchedule, Get, "/schedules/{schedule}"),
+    Route::scoped(Call::PutSchedule, Put, "/schedules/{schedule}"),
+    Route::scoped(Call::DeleteSchedule, Delete, "/schedules/{schedule}"),
+    Route::scoped(Call::PauseSchedule, Post, "/schedules/{schedule}/pause"),
+    Route::scoped(Call::ResumeSchedule, Post, "/schedules/{schedule}/resume"),
+    Route::scoped(Call::TriggerSchedule, Post, "/schedules/{schedule}/trigger"),
+    Route::plain(Call::ListNamespaces, Get, "/v1/namespaces"),
+    Route::plain(Call::GetNamespace, Get, "/v1/namespaces/{namespace}"),
+    Route::plain(Call::PutNamespace, Put, "/v1/namespaces/{namespace}"),
+    Route::plain(Call::DeleteNamespace, Delete, "/v1/namespaces/{namespace}"),
+    Route::plain(Call::Clock, Get, "/v1/clock"),
+    Route::plain(Call::AdvanceClock, Post, "/v1/clock/advance"),
+    Route::plain(Call::AcceptClock, Post, "/v1/clock/accept"),
+    Route::plain(Call::Live, Get, "/healthz"),
+    Route::plain(Call::Ready, Get, "/readyz"),
+    Route::plain(Call::Metrics, Get, "/metrics"),
+    Route::plain(Call::OpenApi, Get, "/openapi.json"),
+    Route::plain(Call::ErrorPage, Get, "/docs/errors/{slug}"),
+    Route::plain(Call::Home, Get, "/"),
 ];

@@ -57,7 +57,7 @@ pub(crate) fn router(door: Arc<Door>) -> Router {
             let call = route.call;
             router = router.route(
                 &path,
-                on(route.method, move |State(door): State<Arc<Door>>, params, request| {
+                on(route.method.filter(), move |State(door): State<Arc<Door>>, params, request| {
                     door.answer(Some(call), params, request)
                 }),
             );

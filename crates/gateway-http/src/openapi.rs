@@ -1,5 +1,0 @@
-//! The OpenAPI document.
-
-pub(crate) fn text() -> &'static str {
-    "{}"
-}
