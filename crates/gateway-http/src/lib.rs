@@ -29,6 +29,8 @@ mod request_id;
 mod server;
 mod settings;
 mod stall;
+#[cfg(test)]
+mod tests;
 
 pub use metrics::HttpMetrics;
 pub use server::HttpGateway;

@@ -30,16 +30,27 @@ pub(crate) struct Lines {
     /// Whether the buffer begins inside a line that was given up.
     skipping: bool,
     ended: bool,
+    /// What broke the body off; told once the lines before it were.
+    fault: Option<Error>,
     line_bytes_max: usize,
 }
 
 impl Lines {
     pub(crate) fn new(body: Body, held: Held, line_bytes_max: usize) -> Self {
-        Self { body, held, buffer: BytesMut::new(), searched: 0, skipping: false, ended: false, line_bytes_max }
+        Self {
+            body,
+            held,
+            buffer: BytesMut::new(),
+            searched: 0,
+            skipping: false,
+            ended: false,
+            fault: None,
+            line_bytes_max,
+        }
     }
 
     /// The next lines: waits for the first, and takes with it what else is there already. Empty
-    /// at the end of the body.
+    /// at the end of the body, and what broke it off when something did.
     pub(crate) async fn next_batch(&mut self) -> Result<Vec<Line>, Error> {
         let mut batch = Vec::new();
         let mut bytes = 0;
@@ -60,8 +71,11 @@ impl Lines {
                 return Ok(batch);
             }
             if batch.is_empty() {
-                self.read().await?;
-            } else if !self.read_what_is_there()? {
+                if let Some(fault) = self.fault.take() {
+                    return Err(fault);
+                }
+                self.read().await;
+            } else if self.fault.is_some() || !self.read_what_is_there() {
                 return Ok(batch);
             }
         }
@@ -97,34 +111,39 @@ impl Lines {
         if too_long { Line::TooLong } else { Line::Text(line.freeze()) }
     }
 
-    async fn read(&mut self) -> Result<(), Error> {
+    async fn read(&mut self) {
         match timeout(limits::STREAM_STALL, self.body.frame()).await {
-            Err(_) => Err(Error::new(Code::MalformedRequest, "the stream of messages stood still for too long")),
             Ok(frame) => self.take(frame),
+            Err(_) => self.broke("the stream of messages stood still for too long"),
         }
     }
 
     /// Reads a piece that has arrived; whether there was one, or the end.
-    fn read_what_is_there(&mut self) -> Result<bool, Error> {
+    fn read_what_is_there(&mut self) -> bool {
         match self.body.frame().now_or_never() {
-            None => Ok(false),
-            Some(frame) => self.take(frame).map(|()| true),
+            None => false,
+            Some(frame) => {
+                self.take(frame);
+                true
+            }
         }
     }
 
-    fn take(&mut self, frame: Option<Result<Frame<Bytes>, axum::Error>>) -> Result<(), Error> {
+    fn take(&mut self, frame: Option<Result<Frame<Bytes>, axum::Error>>) {
         match frame {
             None => self.ended = true,
-            Some(Err(error)) => {
-                return Err(Error::new(Code::MalformedRequest, format!("cannot read the stream of messages: {error}")));
-            }
+            Some(Err(error)) => self.broke(&format!("cannot read the stream of messages: {error}")),
             Some(Ok(frame)) => {
-                if let Ok(data) = frame.into_data() {
-                    self.held.resize(self.buffer.len() + data.len())?;
-                    self.buffer.extend_from_slice(&data);
+                let Ok(data) = frame.into_data() else { return };
+                match self.held.resize(self.buffer.len() + data.len()) {
+                    Ok(()) => self.buffer.extend_from_slice(&data),
+                    Err(overloaded) => self.fault = Some(overloaded),
                 }
             }
         }
-        Ok(())
+    }
+
+    fn broke(&mut self, how: &str) {
+        self.fault = Some(Error::new(Code::MalformedRequest, how));
     }
 }

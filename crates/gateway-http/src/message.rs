@@ -94,7 +94,7 @@ fn body(fields: &mut Fields<'_>) -> Result<Bytes, Error> {
         };
         BASE64.decode(text).map(Bytes::from).map_err(|problem| {
             place
-                .fault(Code::InvalidBase64, problem.to_string().to_lowercase())
+                .fault(Code::InvalidBase64, problem.to_string().to_lowercase().trim_end_matches('.'))
                 .with_hint("write the body in standard base64 (RFC 4648 §4), or as text in `body`")
         })
     })?;

@@ -2,7 +2,8 @@
 //! that answers use, so that the settings of an answer can be sent back.
 
 use punctual_broker_api::{
-    Durability, Error, NamespaceLimits, NamespacePatch, OnExpiry, RetryPatch, Start, SubscriptionPatch, TopicPatch,
+    Code, Durability, Error, NamespaceLimits, NamespacePatch, OnExpiry, RetryPatch, Start, SubscriptionPatch,
+    TopicPatch,
 };
 use punctual_types::limits::DELAY_LEVELS_MAX;
 
@@ -66,7 +67,8 @@ pub(crate) fn namespace(body: &[u8]) -> Result<NamespacePatch, Error> {
     let mut fields = Fields::of_request(body)?;
     let patch = NamespacePatch {
         max_delay: fields.patch_duration("max_delay")?,
-        delay_levels: fields.patch_ms("delay_levels", read::list(DELAY_LEVELS_MAX, read::duration))?,
+        delay_levels: fields
+            .patch_ms("delay_levels", read::list(DELAY_LEVELS_MAX, Code::InvalidField, read::duration))?,
         auto_create: fields.patch("auto_create", read::flag)?,
         limits: fields.patch("limits", limits)?,
     };

@@ -2,7 +2,7 @@
 
 use axum::http::StatusCode;
 use punctual_broker_api::{
-    AckOutcome, DelayMs, Delivery, Error, ExtendOutcome, NackOutcome, NackRequest, Receipt, ReceiveRequest,
+    AckOutcome, Code, DelayMs, Delivery, Error, ExtendOutcome, NackOutcome, NackRequest, Receipt, ReceiveRequest,
     ReleaseOutcome,
 };
 use punctual_types::limits::RECEIPTS_MAX;
@@ -125,7 +125,7 @@ pub(super) async fn extend(asked: Asked) -> Answer {
 }
 
 fn receipts(fields: &mut Fields<'_>) -> Result<Vec<Receipt>, Error> {
-    fields.required("receipts", read::list(RECEIPTS_MAX, receipt))
+    fields.required("receipts", read::list(RECEIPTS_MAX, Code::BatchTooLarge, receipt))
 }
 
 fn receipt(place: Place<'_>, value: Json<'_>) -> Result<Receipt, Error> {

@@ -144,9 +144,10 @@ pub(crate) fn word<T: Copy>(words: &[(&str, T)]) -> impl Fn(Place<'_>, Json<'_>)
     }
 }
 
-/// A list, each of its values read alike.
+/// A list, each of its values read alike; `too_long` is the code for more than `most` of them.
 pub(crate) fn list<T>(
     most: usize,
+    too_long: Code,
     each: impl Fn(Place<'_>, Json<'_>) -> Result<T, Error>,
 ) -> impl Fn(Place<'_>, Json<'_>) -> Result<Vec<T>, Error> {
     move |place, value| {
@@ -155,7 +156,7 @@ pub(crate) fn list<T>(
         };
         if values.len() > most {
             let problem = format_args!("it has {} values, allowed are {most}", values.len());
-            return Err(place.fault(Code::BatchTooLarge, problem));
+            return Err(place.fault(too_long, problem));
         }
         let mut read = Vec::with_capacity(values.len());
         for (at, value) in values.into_iter().enumerate() {
