@@ -57,13 +57,16 @@ impl Shard {
         now: Now,
     ) -> Answer {
         let Some(window) = self.due_window(id, values, now) else { return Answer::Crossed(Crossed::default()) };
+        // A topic that asks for less than a sync is offered what is written.
+        let waits =
+            self.partitions.get(&id.into()).and_then(|it| it.rules.as_ref()).is_none_or(|it| it.offers_wait_for_sync);
+        let durable = if waits { durable } else { self.meta.last_seq };
         let due = facts.take_records(&window);
         let crossing = due.iter().take_while(|record| record.position.seq <= durable).count();
         let blocked_on = due.get(crossing).map(|record| (record.position.seq, record.position.due));
         let next = facts.records(&Self::next_window(id, now)).first().map(|record| record.position.due);
-        let Some(timeline) = self.partitions.get_mut(&id.into()).and_then(|it| it.timelines.get_mut(&id.lane)) else {
-            return Answer::Gone;
-        };
+        let Some(partition) = self.partitions.get_mut(&id.into()) else { return Answer::Gone };
+        let Some(timeline) = partition.timelines.get_mut(&id.lane) else { return Answer::Gone };
         let first = timeline.line.offset;
         for record in due.iter().take(crossing) {
             assert!(record.position > timeline.line.position, "records of {id:?} came out of order");

@@ -192,6 +192,8 @@ impl Shard {
         let expires_at = now.ceil.saturating_add(lease_ms);
         let lease = Lease { serial, consumer: to.consumer, attempt, position, expires_at, first_delivered_at };
         reader.lease(offset, lease);
+        subscription.count_held(to.consumer);
+        self.pen.changed.insert(id.into());
         self.agenda.lease_ends.insert(LeaseEnd { at: expires_at, timeline: id, subscription: number, offset });
         leased.deliveries.push(Delivered {
             lease: LeaseRef { timeline: id, subscription: number, offset, epoch, serial },

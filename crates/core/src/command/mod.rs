@@ -14,6 +14,7 @@ mod expire_leases;
 mod extend;
 mod fail;
 mod get;
+mod keep;
 mod lease;
 mod locate;
 mod nack;
@@ -25,6 +26,7 @@ mod seek;
 mod stats;
 mod subscribe;
 
+use bytes::Bytes;
 use punctual_types::{
     ConsumerNumber, DelayMs, Lane, Now, Offset, Position, Read, Seq, SubscriptionNumber, Time, TimelineId,
 };
@@ -217,6 +219,11 @@ pub enum Command {
         /// Of which timeline.
         timeline: TimelineId,
     },
+    /// Keep pieces of state that are not the core's (`None` forgets one).
+    Keep {
+        /// Their keys, of a family from [`crate::format::state_key::FIRST_FOREIGN_FAMILY`] on.
+        pieces: Vec<(Bytes, Option<Bytes>)>,
+    },
     /// Move a subscription.
     Seek {
         /// On which partition.
@@ -307,6 +314,39 @@ pub(crate) fn decide_due(due: Due, max_delay: Option<DelayMs>, now: Now) -> Resu
     }
 }
 
+impl Command {
+    /// Whether the command reads windows, whose answers do not follow what the batch before them
+    /// writes: it must be applied after that is written.
+    #[must_use]
+    pub fn reads_windows(&self) -> bool {
+        match self {
+            Self::Advance { .. }
+            | Self::RaiseFloor { .. }
+            | Self::Lease { .. }
+            | Self::CancelRange { .. }
+            | Self::Get { .. }
+            | Self::Stats { .. }
+            | Self::Seek { .. } => true,
+            Self::Configure { .. }
+            | Self::DeletePartition { .. }
+            | Self::Subscribe { .. }
+            | Self::Unsubscribe { .. }
+            | Self::Publish { .. }
+            | Self::Ack { .. }
+            | Self::Nack { .. }
+            | Self::Release { .. }
+            | Self::Extend { .. }
+            | Self::Disconnect { .. }
+            | Self::ExpireLeases { .. }
+            | Self::Cancel { .. }
+            | Self::Reschedule { .. }
+            | Self::DeliverNow { .. }
+            | Self::Line { .. }
+            | Self::Keep { .. } => false,
+        }
+    }
+}
+
 impl Shard {
     /// What must be read before the command can be applied, beyond what the facts already tell.
     /// Ask again with the answers until nothing is named.
@@ -345,6 +385,7 @@ impl Shard {
             | Command::Release { .. }
             | Command::Extend { .. }
             | Command::Disconnect { graceful: true, .. }
+            | Command::Keep { .. }
             | Command::Line { .. } => {}
         }
         wanted
@@ -386,12 +427,13 @@ impl Shard {
             }
             Command::Get { partition, handle } => self.get(partition, &handle, facts),
             Command::Stats { partition } => self.stats(partition, facts),
-            Command::Line { timeline } => self.line(timeline),
+            Command::Line { timeline } => self.line_answer(timeline),
+            Command::Keep { pieces } => self.keep(pieces, facts),
             Command::Seek { partition, subscription, to } => self.seek(partition, subscription, to, facts),
         }
     }
 
-    fn line(&self, timeline: TimelineId) -> Answer {
+    fn line_answer(&self, timeline: TimelineId) -> Answer {
         let (line, floor) =
             self.timeline(timeline).map_or((Position::MIN, Position::MIN), |it| (it.line.position, it.floor.position));
         Answer::Line { line, floor, last_seq: self.meta.last_seq }

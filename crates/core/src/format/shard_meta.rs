@@ -20,10 +20,12 @@ pub struct ShardMeta {
     pub time: Time,
     /// How often the shard was opened.
     pub epoch: Epoch,
-    /// Which boot of the machine `boottime_ms` counts from; all zero for a manual clock.
+    /// Which boot of the machine `boottime_ns` counts from; all zero for a manual clock.
     pub boot: [u8; 16],
-    /// Milliseconds since that boot, at `time`.
-    pub boottime_ms: u64,
+    /// Nanoseconds since that boot when this was written.
+    pub boottime_ns: u64,
+    /// Broker time at that moment, in nanoseconds since the Unix epoch.
+    pub time_ns: u64,
 }
 
 impl ShardMeta {
@@ -32,7 +34,7 @@ impl ShardMeta {
     pub fn encode(&self) -> Bytes {
         let mut out = FieldWriter::new(VERSION, 64);
         out.number(1, self.last_seq.0).number(2, self.time.unix_ms()).number(3, self.epoch.0);
-        out.bytes(4, &self.boot).number(5, self.boottime_ms);
+        out.bytes(4, &self.boot).number(5, self.boottime_ns).number(6, self.time_ns);
         out.finish()
     }
 
@@ -52,7 +54,8 @@ impl ShardMeta {
                     meta.boot =
                         value.as_ref().try_into().map_err(|_| FormatError::new(WHAT, "boot id is not 16 bytes"))?;
                 }
-                5 => meta.boottime_ms = fields.as_number(&value)?,
+                5 => meta.boottime_ns = fields.as_number(&value)?,
+                6 => meta.time_ns = fields.as_number(&value)?,
                 _ => {}
             }
         }

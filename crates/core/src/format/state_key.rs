@@ -3,6 +3,7 @@
 //! A key is a family byte and big-endian numbers, so that pieces of one thing lie together. The
 //! families from 16 on belong to the catalog (`broker`), which keeps its entries on shard 0.
 
+use crate::state::PartitionId;
 use bytes::{BufMut, Bytes, BytesMut};
 use punctual_types::{Offset, PartitionNumber, SubscriptionNumber, TimelineId, TopicNumber};
 
@@ -69,6 +70,20 @@ impl StateKey {
             }
         }
         out.freeze()
+    }
+
+    /// The partition that the piece belongs to, if to one.
+    pub(crate) fn partition(self) -> Option<PartitionId> {
+        match self {
+            Self::Shard => None,
+            Self::Timeline(timeline)
+            | Self::Reader(timeline, _)
+            | Self::AckChunk(timeline, _, _)
+            | Self::Failure(timeline, _, _) => Some(timeline.into()),
+            Self::SubscriptionTotals(topic, partition, _) | Self::PartitionTotals(topic, partition) => {
+                Some(PartitionId { topic, partition })
+            }
+        }
     }
 
     /// The key of a stored form; `None` when it is not one of the core's.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use punctual_types::Write;
 
+use super::PartitionId;
 use crate::{Facts, format::StateKey};
 
 /// Writes collected so far, and the pieces of state that have changed. A piece that many commands
@@ -14,6 +15,8 @@ pub(crate) struct Pen {
     pub(crate) dirty: BTreeSet<StateKey>,
     /// Changed, and written along with whatever is written next: a lost change is harmless.
     pub(crate) lazy: BTreeSet<StateKey>,
+    /// Partitions whose counts have changed.
+    pub(crate) changed: BTreeSet<PartitionId>,
 }
 
 impl Pen {
@@ -25,6 +28,7 @@ impl Pen {
 
     /// Notes that a piece of state has changed.
     pub(crate) fn touch(&mut self, key: StateKey) {
+        self.changed.extend(key.partition());
         self.dirty.insert(key);
     }
 }

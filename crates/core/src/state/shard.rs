@@ -1,11 +1,11 @@
 //! The shard: every partition it owns, its sequence numbers, its time, and the batch being made.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use punctual_types::{
-    Batch, Epoch, Lane, Mark, Now, Offset, PartitionNumber, Position, Seq, ShardNumber, SubscriptionNumber, Time,
-    TimelineId, TopicNumber, Write, limits,
+    Batch, ConsumerNumber, Epoch, Lane, Mark, Now, Offset, PartitionNumber, Position, Seq, ShardNumber,
+    SubscriptionNumber, Time, TimelineId, TopicNumber, Write, limits,
 };
 
 use super::{
@@ -56,8 +56,11 @@ impl From<TimelineId> for PartitionId {
 pub struct ShardClock {
     /// Which boot; all zero for a manual clock.
     pub boot: [u8; 16],
-    /// Milliseconds since that boot.
-    pub boottime_ms: u64,
+    /// Nanoseconds since that boot.
+    pub boottime_ns: u64,
+    /// Broker time at that moment, in nanoseconds since the Unix epoch: whole milliseconds would
+    /// let time drift by one at every restart.
+    pub time_ns: u64,
 }
 
 /// The lease that a receipt names.
@@ -176,7 +179,8 @@ impl Shard {
         let mut keys = std::mem::take(&mut self.pen.dirty);
         keys.append(&mut self.pen.lazy);
         self.meta.boot = clock.boot;
-        self.meta.boottime_ms = clock.boottime_ms;
+        self.meta.boottime_ns = clock.boottime_ns;
+        self.meta.time_ns = clock.time_ns;
         keys.insert(StateKey::Shard);
         writes.extend(keys.into_iter().map(|key| Write::SetState { key: key.to_bytes(), value: self.piece(key) }));
         Some(Batch { now: self.meta.time, writes })
@@ -227,7 +231,7 @@ impl Shard {
     /// What the shard last kept of the machine's clock.
     #[must_use]
     pub fn clock(&self) -> ShardClock {
-        ShardClock { boot: self.meta.boot, boottime_ms: self.meta.boottime_ms }
+        ShardClock { boot: self.meta.boot, boottime_ns: self.meta.boottime_ns, time_ns: self.meta.time_ns }
     }
 
     /// Makes the next seal keep the shard's time even if nothing else is written.
@@ -293,6 +297,32 @@ impl Shard {
             return None;
         }
         Some((partition.next_lane(subscription)?, u32::try_from(room).unwrap_or(u32::MAX)))
+    }
+
+    /// How many messages of a subscription a consumer has.
+    #[must_use]
+    pub fn held_by(&self, partition: PartitionId, subscription: SubscriptionNumber, consumer: ConsumerNumber) -> u32 {
+        self.subscription(partition, subscription).and_then(|it| it.held.get(&consumer).copied()).unwrap_or(0)
+    }
+
+    /// The position that every reader of a timeline has passed, as far as all of them are known.
+    #[must_use]
+    pub fn passed(&self, timeline: TimelineId) -> Option<Position> {
+        let partition = self.partitions.get(&timeline.into())?;
+        let readers =
+            partition.subscriptions.values().filter_map(|subscription| subscription.readers.get(&timeline.lane));
+        readers.map(|reader| reader.cursor_position.unwrap_or(Position::MIN)).min()
+    }
+
+    /// The partitions whose counts changed since this was last asked.
+    pub fn take_changed(&mut self) -> BTreeSet<PartitionId> {
+        std::mem::take(&mut self.pen.changed)
+    }
+
+    /// Where a timeline's line stands.
+    #[must_use]
+    pub fn line(&self, timeline: TimelineId) -> Option<Position> {
+        Some(self.timeline(timeline)?.line.position)
     }
 
     /// A partition, counted.
@@ -413,7 +443,10 @@ impl Shard {
         number: SubscriptionNumber,
         offset: Offset,
     ) -> Option<super::Lease> {
-        let lease = self.reader_mut(id, number)?.leases.remove(&offset)?;
+        let subscription = self.subscription_mut(id.into(), number)?;
+        let lease = subscription.readers.get_mut(&id.lane)?.leases.remove(&offset)?;
+        subscription.count_given_up(lease.consumer);
+        self.pen.changed.insert(id.into());
         self.agenda.lease_ends.remove(&LeaseEnd { at: lease.expires_at, timeline: id, subscription: number, offset });
         Some(lease)
     }

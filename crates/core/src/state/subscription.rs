@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use punctual_types::{Lane, Offset};
+use punctual_types::{ConsumerNumber, Lane, Offset};
 
 use super::{reader::Reader, rules::SubscriptionRules};
 use crate::format::subscription_totals::SubscriptionTotals;
@@ -15,6 +15,8 @@ pub(crate) struct Subscription {
     pub(crate) totals: SubscriptionTotals,
     /// Whose turn it is: retries and fresh messages take turns, so that neither starves the other.
     pub(crate) turn: u32,
+    /// How many messages each consumer has.
+    pub(crate) held: BTreeMap<ConsumerNumber, u32>,
 }
 
 impl Subscription {
@@ -23,7 +25,20 @@ impl Subscription {
         self.readers.entry(lane).or_insert_with(|| Reader::new(floor))
     }
 
+    pub(crate) fn count_held(&mut self, consumer: ConsumerNumber) {
+        *self.held.entry(consumer).or_default() += 1;
+    }
+
+    pub(crate) fn count_given_up(&mut self, consumer: ConsumerNumber) {
+        if let Some(held) = self.held.get_mut(&consumer) {
+            *held -= 1;
+            if *held == 0 {
+                self.held.remove(&consumer);
+            }
+        }
+    }
+
     pub(crate) fn leased(&self) -> u64 {
-        self.readers.values().map(|reader| reader.leases.len() as u64).sum()
+        self.held.values().map(|held| u64::from(*held)).sum()
     }
 }
