@@ -1,1 +1,46 @@
-//! To be written.
+//! The Rust client of Punctual: a broker that is somewhere else, behind the same trait as the
+//! embedded one.
+//!
+//! [`Client`] implements [`Broker`] over gRPC. It holds one connection, shared by its clones, and
+//! makes it anew when it was lost. A call whose connection breaks before the answer fails with
+//! `outcome_unknown` when it may have changed something, with `unreachable` when it only asked or
+//! was never sent; nothing is repeated behind the caller's back.
+//!
+//! ```no_run
+//! use punctual_client::{Client, ClientConfig, api::*};
+//!
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! let client = Client::connect(ClientConfig::new("127.0.0.1:7801")).await?;
+//! let orders = TopicPath { namespace: NamespaceName::default(), topic: TopicName::parse("orders")? };
+//! let close_unless_paid = NewMessage {
+//!     body: "order 42".into(),
+//!     when: When::Delay(DelayMs::from_secs(15 * 60)),
+//!     key: Some("42".to_owned()),
+//!     ..NewMessage::default()
+//! };
+//! for result in client.publish(orders.clone(), vec![close_unless_paid]).await? {
+//!     println!("{} is due at {}", result.as_ref()?.id, result.as_ref()?.deliver_at);
+//! }
+//! // Paid in time:
+//! let order = Handle::Key { key: "42".to_owned(), ordering_key: None };
+//! assert_eq!(client.cancel(orders, order).await?, CancelOutcome::Cancelled);
+//! # Ok(())
+//! # }
+//! ```
+#![warn(missing_docs)]
+
+mod broker;
+mod client;
+mod config;
+mod consumer;
+mod failure;
+mod limits;
+mod outbox;
+mod publisher;
+
+pub use client::Client;
+pub use config::ClientConfig;
+pub use publisher::Publisher;
+
+#[doc(no_inline)]
+pub use punctual_broker_api::{self as api, Broker, Error};
