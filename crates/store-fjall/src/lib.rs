@@ -23,6 +23,9 @@ mod reclaim;
 mod shard;
 mod store;
 mod syncer;
+mod test_doors;
 
 pub use options::OpenOptions;
 pub use store::FjallStore;
+#[doc(hidden)]
+pub use test_doors::Stored;

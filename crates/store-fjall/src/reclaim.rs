@@ -51,7 +51,7 @@ impl Reclaim {
         self.now_ms.fetch_max(now.unix_ms(), Ordering::AcqRel);
     }
 
-    fn floor(&self, prefix: &Prefix) -> Option<Position> {
+    pub(crate) fn floor(&self, prefix: &Prefix) -> Option<Position> {
         self.floors.read().unwrap_or_else(PoisonError::into_inner).get(prefix).copied()
     }
 

@@ -26,7 +26,7 @@ use crate::{
 };
 
 /// A store on one fjall database.
-pub struct FjallStore(Arc<Running>);
+pub struct FjallStore(pub(crate) Arc<Running>);
 
 /// What the shards and the threads share.
 pub(crate) struct Shared {
@@ -37,7 +37,7 @@ pub(crate) struct Shared {
     pub(crate) syncs: Syncs,
     pub(crate) counts: CountQueue,
     pub(crate) directory: DataDirectory,
-    reclaim: Arc<Reclaim>,
+    pub(crate) reclaim: Arc<Reclaim>,
     floors: Vec<Floors>,
     /// Held while a batch is written and gets its number.
     writing: Mutex<()>,
@@ -88,37 +88,6 @@ impl FjallStore {
         })?;
         running.start("punctual-reclaim", move || shared.reclaim_until_over())?;
         Ok(Arc::new(Self(running)))
-    }
-
-    /// Flushes and compacts everything, so that a test need not wait for it to happen by itself.
-    ///
-    /// # Errors
-    /// When flushing or compacting fails.
-    #[doc(hidden)]
-    pub fn compact_for_test(&self) -> Result<(), StoreError> {
-        let shared = &self.0.shared;
-        for keyspace in [&shared.keyspaces.records, &shared.keyspaces.index, &shared.keyspaces.state] {
-            keyspace
-                .rotate_memtable_and_wait()
-                .and_then(|()| keyspace.major_compact())
-                .map_err(|error| StoreError::failed("compacting", shared.directory.shown(), error))?;
-        }
-        Ok(())
-    }
-
-    /// Flushes all and drops the tables that are dead, as the background search does now and then.
-    ///
-    /// # Errors
-    /// When flushing or dropping fails.
-    #[doc(hidden)]
-    pub fn drop_dead_for_test(&self) -> Result<usize, StoreError> {
-        let shared = &self.0.shared;
-        shared
-            .keyspaces
-            .records
-            .rotate_memtable_and_wait()
-            .and_then(|()| shared.reclaim.drop_dead_tables(&shared.keyspaces))
-            .map_err(|error| StoreError::failed("reclaiming", shared.directory.shown(), error))
     }
 }
 

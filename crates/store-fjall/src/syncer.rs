@@ -162,3 +162,53 @@ pub(crate) enum Waiting {
     Over(Result<Durable, StoreError>),
     Told(oneshot::Receiver<Result<Durable, StoreError>>),
 }
+
+#[cfg(test)]
+mod tests {
+    use punctual_types::{PartitionNumber, Seq, ShardNumber, TimelineId, TopicNumber};
+
+    use super::*;
+    use crate::keys;
+
+    #[test]
+    fn a_floor_is_reclaimable_only_after_the_sync_that_covers_it() {
+        let (syncs, latch, reclaim) = (Syncs::default(), Latch::default(), Reclaim::default());
+        let prefix = keys::prefix(ShardNumber(0), TimelineId::main(TopicNumber(1), PartitionNumber(0)));
+        let floor = |seq| Position::new(Time::ZERO, Seq(seq));
+        for seq in 1..=3 {
+            let number = syncs.written(Reclaimable { now: Time::ZERO, floors: vec![(prefix, floor(seq))] });
+            assert_eq!(number.0, seq);
+        }
+        assert_eq!(reclaim.floor(&prefix), None, "written is not durable");
+        syncs.settle(2, Duration::ZERO, 2, &latch, &reclaim);
+        assert_eq!(reclaim.floor(&prefix), Some(floor(2)), "the third was not covered");
+        syncs.settle(3, Duration::ZERO, 1, &latch, &reclaim);
+        assert_eq!(reclaim.floor(&prefix), Some(floor(3)));
+    }
+
+    #[test]
+    fn a_sync_answers_those_it_covers_and_nobody_after_a_failure() {
+        let (syncs, latch, reclaim) = (Syncs::default(), Latch::default(), Reclaim::default());
+        let prefix = keys::prefix(ShardNumber(0), TimelineId::main(TopicNumber(1), PartitionNumber(0)));
+        let mut waiting = Vec::new();
+        for seq in 1..=3 {
+            let floors = vec![(prefix, Position::new(Time::ZERO, Seq(seq)))];
+            let number = syncs.written(Reclaimable { now: Time::ZERO, floors });
+            let Waiting::Told(told) = syncs.wait(number, &latch) else { panic!("not synced yet") };
+            waiting.push(told);
+        }
+        syncs.settle(2, Duration::ZERO, 2, &latch, &reclaim);
+        let mut answers = waiting.into_iter().map(|mut told| told.try_recv().expect("not gone"));
+        assert_eq!(answers.next().expect("one").expect("answered").expect("durable").commit(), CommitNumber(1));
+        assert_eq!(answers.next().expect("two").expect("answered").expect("durable").commit(), CommitNumber(2));
+        assert!(answers.next().expect("three").is_none(), "written after the sync began");
+
+        syncs.fail(&latch.keep(StoreError::corrupt("a test", "failed")));
+        // A sync that was under way when the failure came must count for nothing any more.
+        syncs.settle(3, Duration::ZERO, 1, &latch, &reclaim);
+        assert_eq!(reclaim.floor(&prefix), Some(Position::new(Time::ZERO, Seq(2))));
+        for commit in [1, 3] {
+            assert!(matches!(syncs.wait(CommitNumber(commit), &latch), Waiting::Over(Err(_))), "commit {commit}");
+        }
+    }
+}
