@@ -10,7 +10,7 @@ mod output;
 mod suite;
 mod table;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -29,7 +29,8 @@ pub(crate) fn run(root: &Path, names: &[String]) -> Result<(), String> {
     suites.retain(is_asked);
     let mut rows = vec![Row::compiled(stopwatch.elapsed())];
 
-    let logs = root.join("target").join("suites");
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+    let logs = target.join("suites");
     std::fs::create_dir_all(&logs).map_err(|error| format!("cannot make {}: {error}", logs.display()))?;
     for suite in &suites {
         step::say(&suite.name);

@@ -56,6 +56,7 @@ const BANS: &[Ban] = &[
         names: &["getrandom", "rand"],
         within: &[],
         homes: &[
+            ("crates/broker/src/random.rs", "is the one place that rolls the broker's dice"),
             ("cli/src/commands/lines/reader.rs", "names a run of published lines, so that a retry stores none twice"),
             ("crates/gateway-http/src/request_id.rs", "a request id names a line of the log and decides nothing"),
         ],
@@ -91,7 +92,7 @@ const BANS: &[Ban] = &[
     Ban {
         names: &["=HashMap", "=HashSet", "=RandomState"],
         within: &["crates/core/"],
-        homes: &[],
+        homes: &[("crates/core/src/facts.rs", "answers are looked up by their read and never walked")],
         reason: "its order differs from run to run, and the same commands must give the same writes: use a BTreeMap",
     },
     Ban {

@@ -25,7 +25,7 @@ const TABLE: &[(&str, Below)] = &[
     ("broker-api", Only(&["types"])),
     ("broker", Only(&["core", "store-api", "broker-api", "types"])),
     ("embedded", Only(&["broker", "broker-api", "store-api", "store-fjall", "store-memory", "types"])),
-    ("proto", Only(&[])),
+    ("proto", Only(&["broker-api", "types"])),
     ("gateway-http", Only(&["broker-api", "types"])),
     ("gateway-grpc", Only(&["broker-api", "proto", "types"])),
     ("client", Only(&["proto", "broker-api", "types"])),

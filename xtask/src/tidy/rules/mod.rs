@@ -6,6 +6,7 @@ mod edges;
 mod error_pages;
 mod lengths;
 mod licences;
+mod lifted_lints;
 mod limits;
 mod links;
 mod module_docs;
@@ -31,6 +32,7 @@ pub(super) fn all(tree: &Tree, dependencies: &Dependencies) -> Vec<Finding> {
         lengths::files(tree, ratchet::LONG_FILES),
         lengths::functions(tree, ratchet::LONG_FUNCTIONS),
         licences::check(dependencies, &policy),
+        lifted_lints::check(tree),
         limits::check(tree, ratchet::LIMITS_WITHOUT_A_TEST),
         links::check(tree),
         module_docs::check(tree),
