@@ -47,6 +47,7 @@ const BANS: &[Ban] = &[
             ("crates/client/", "measures its own waits and deadlines, outside the broker"),
             ("bench/", "measures the broker from outside"),
             ("cli/src/stopwatch.rs", "says how long a command took"),
+            ("cli/src/serve/run.rs", "a manual clock starts in the present"),
             ("crates/store-fjall/src/syncer.rs", "measures how long a sync took"),
             ("xtask/", "measures suites against their budgets"),
         ],
@@ -57,7 +58,7 @@ const BANS: &[Ban] = &[
         within: &[],
         homes: &[
             ("crates/broker/src/random.rs", "is the one place that rolls the broker's dice"),
-            ("cli/src/commands/lines/reader.rs", "names a run of published lines, so that a retry stores none twice"),
+            ("cli/src/random.rs", "names runs and seeds loads, outside the broker"),
             ("crates/gateway-http/src/request_id.rs", "a request id names a line of the log and decides nothing"),
         ],
         reason: "random bits enter at one place and are handed down, so that a run can be replayed from its seed",
@@ -114,6 +115,17 @@ pub(super) fn check(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
+/// A home that is gone would quietly be open to the next file of its name.
+pub(super) fn homes(tree: &Tree) -> Vec<Finding> {
+    let homes = BANS.iter().flat_map(|ban| ban.homes).map(|(home, _)| *home);
+    homes
+        .filter(|home| !tree.files().any(|(path, _)| path.starts_with(home)))
+        .map(|home| {
+            Finding::of(RULE, "xtask/src/tidy/rules/absences.rs", format!("the home `{home}` is gone: remove it"))
+        })
+        .collect()
+}
+
 impl Ban {
     fn holds_in(&self, path: &str) -> bool {
         let is_below = |prefixes: &[&str]| prefixes.iter().any(|prefix| path.starts_with(prefix));
@@ -164,7 +176,7 @@ mod tests {
             ("use std::time::{Duration, Instant};", "crates/broker/src/clock/system.rs"),
             ("fn f() { tokio::time::Instant::now() }", "crates/client/src/a.rs"),
             ("fn f() { Durable::attest(n) }", "crates/store-memory/src/log.rs"),
-            ("fn f() { getrandom::fill(b) }", "cli/src/commands/lines/reader.rs"),
+            ("fn f() { getrandom::fill(b) }", "cli/src/random.rs"),
         ] {
             assert_eq!(violations("crates/gateway-http/src/other.rs", name), 1, "{name}");
             assert_eq!(violations(home, name), 0, "{name} at {home}");
@@ -190,5 +202,13 @@ mod tests {
         let code = "//! std::fs\n#[cfg(test)]\nmod tests { use std::fs; }\n";
         assert_eq!(violations("crates/core/src/a.rs", code), 0);
         assert_eq!(violations("crates/core/tests/a.rs", "use std::fs;"), 0);
+    }
+
+    #[test]
+    fn a_home_that_is_gone_is_reported() {
+        let tree = Tree::of(&[("cli/src/random.rs", "//! A.")]);
+        let findings: Vec<String> = homes(&tree).iter().map(Finding::to_string).collect();
+        assert!(findings.iter().any(|line| line.contains("`crates/broker/src/random.rs` is gone")), "{findings:?}");
+        assert!(!findings.iter().any(|line| line.contains("`cli/src/random.rs`")), "{findings:?}");
     }
 }

@@ -26,6 +26,7 @@ pub(super) fn all(tree: &Tree, dependencies: &Dependencies) -> Vec<Finding> {
     let policy = policy::Policy::of(tree.file("deny.toml").unwrap_or(""));
     [
         absences::check(tree),
+        absences::homes(tree),
         decisions::check(tree),
         edges::check(dependencies),
         error_pages::check(tree),
