@@ -77,6 +77,7 @@ impl Door {
     ) -> Response<Body> {
         let request_id = self.request_ids.of(request.headers());
         let metrics = self.metrics.clone();
+        let _in_flight = metrics.in_flight();
         let handled = Box::pin(self.handle(call, request_id.clone(), params, request));
         // A panic is a bug of ours and the end of this request alone.
         let handled = AssertUnwindSafe(handled).catch_unwind().await.unwrap_or_else(|_| {
