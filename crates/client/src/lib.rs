@@ -19,7 +19,8 @@
 //!     ..NewMessage::default()
 //! };
 //! for result in client.publish(orders.clone(), vec![close_unless_paid]).await? {
-//!     println!("{} is due at {}", result.as_ref()?.id, result.as_ref()?.deliver_at);
+//!     let published = result?;
+//!     println!("{} is due at {}", published.id, published.deliver_at);
 //! }
 //! // Paid in time:
 //! let order = Handle::Key { key: "42".to_owned(), ordering_key: None };
