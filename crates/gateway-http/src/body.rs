@@ -173,3 +173,24 @@ fn slow() -> Failure {
 fn broken(error: &axum::Error) -> Failure {
     Failure::unread(Error::new(Code::MalformedRequest, format!("cannot read the request body: {error}")))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bodies_over_all_connections_are_bounded_and_given_back() {
+        let bodies = Bodies::new(Gauge::default());
+        let mut first = Held::none(Arc::clone(&bodies));
+        let mut second = Held::none(Arc::clone(&bodies));
+        first.resize(limits::BODIES_BYTES_MAX - 10).expect("room");
+        let refused = second.resize(11).expect_err("no room");
+        assert_eq!((refused.code, refused.retry_after_ms), (Code::Overloaded, Some(1000)));
+        second.resize(10).expect("room");
+        first.resize(5).expect("shrinking is never refused");
+        second.resize(1000).expect("room again");
+        drop(first);
+        drop(second);
+        assert_eq!((bodies.bytes.load(Ordering::Relaxed), bodies.gauge.get()), (0, 0));
+    }
+}

@@ -78,3 +78,33 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for StallGuard<S> {
         Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+
+    use super::*;
+
+    // The runtime's clock stands still and jumps to the next timer when nothing else is to be done.
+
+    #[tokio::test(start_paused = true)]
+    async fn a_write_that_nobody_takes_fails_and_one_that_is_taken_slowly_does_not() {
+        let (ours, mut theirs) = tokio::io::duplex(10);
+        let mut guarded = StallGuard::new(ours);
+        let taking = tokio::spawn(async move {
+            let mut byte = [0];
+            for _ in 0..30 {
+                // Nearly the whole of the patience for each byte.
+                let never = std::future::pending::<()>();
+                let late = limits::WRITE_STALL - std::time::Duration::from_secs(1);
+                assert!(tokio::time::timeout(late, never).await.is_err());
+                theirs.read_exact(&mut byte).await.expect("a byte");
+            }
+            theirs
+        });
+        guarded.write_all(&[7; 40]).await.expect("taken, if slowly");
+        let _theirs = taking.await.expect("no panic");
+        let error = guarded.write_all(&[7; 20]).await.expect_err("nobody reads any more");
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    }
+}
