@@ -1,0 +1,135 @@
+//! One chunk on its way, until every line of it has its answer.
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use punctual_broker_api::{Broker, Code, DelayMs, Error, Kind, NewMessage, Published, TopicPath};
+
+use super::reader::{Chunk, LineNumber};
+use crate::{
+    connection::Connection,
+    failure::Failure,
+    output::Output,
+    stopwatch::{Stopwatch, pause},
+};
+
+/// The first pause before what was not taken is sent again; each later one is twice as long.
+const BACK_OFF_FIRST: Duration = Duration::from_millis(50);
+/// The longest pause.
+const BACK_OFF_MAX: Duration = Duration::from_secs(2);
+
+/// The answers to a chunk.
+#[derive(Debug, Default)]
+pub(crate) struct Answered {
+    /// Lines that are stored.
+    pub published: Vec<(LineNumber, Published)>,
+    /// Lines that are not, or nobody knows.
+    pub failed: Vec<(LineNumber, Error)>,
+    /// Bytes of the file that these lines took.
+    pub bytes: u64,
+}
+
+/// Sends chunks.
+pub(crate) struct Sender {
+    broker: Arc<dyn Broker>,
+    output: Output,
+    topic: TopicPath,
+    retry_for: Duration,
+}
+
+/// What to do after an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    /// Send it again: nothing of it was accepted, or a dedup id makes that safe.
+    Again,
+    /// It is an answer.
+    Answer,
+}
+
+fn next_after(error: &Error, message: &NewMessage) -> Next {
+    match error.kind() {
+        Kind::Overloaded | Kind::Unavailable => Next::Again,
+        Kind::UnknownOutcome if message.dedup_id.is_some() => Next::Again,
+        Kind::UnknownOutcome
+        | Kind::Invalid
+        | Kind::Unauthenticated
+        | Kind::Forbidden
+        | Kind::NotFound
+        | Kind::Conflict
+        | Kind::TooLarge
+        | Kind::Internal => Next::Answer,
+    }
+}
+
+/// Whether every other chunk would be refused for the same reason.
+fn is_final(error: &Error) -> bool {
+    match error.kind() {
+        Kind::Unauthenticated | Kind::Forbidden | Kind::NotFound => true,
+        Kind::Invalid
+        | Kind::Conflict
+        | Kind::TooLarge
+        | Kind::Overloaded
+        | Kind::Unavailable
+        | Kind::UnknownOutcome
+        | Kind::Internal => false,
+    }
+}
+
+impl Sender {
+    /// Sends to a topic.
+    pub(crate) fn new(connection: Connection, topic: TopicPath, retry_for: DelayMs) -> Self {
+        let output = connection.shared.output();
+        Self { broker: connection.broker, output, topic, retry_for: Duration::from_millis(retry_for.ms()) }
+    }
+
+    /// Sends a chunk until every line has its answer or the time for retries is over.
+    pub(crate) fn send(&self, chunk: Chunk) -> impl Future<Output = Result<Answered, Failure>> + '_ {
+        let mut answered = Answered { failed: chunk.bad, bytes: chunk.bytes, ..Answered::default() };
+        let mut left = chunk.messages;
+        async move {
+            let retrying = Stopwatch::start();
+            let mut back_off = BACK_OFF_FIRST;
+            while !left.is_empty() {
+                let again = self.attempt(std::mem::take(&mut left), &mut answered).await?;
+                let Some((_, _, error)) = again.first() else { break };
+                if retrying.elapsed() >= self.retry_for {
+                    answered.failed.extend(again.into_iter().map(|(line, _, error)| (line, error)));
+                    break;
+                }
+                if back_off == BACK_OFF_FIRST {
+                    self.output.note(&format!("trying again: {error} [{}]", error.code.slug()));
+                }
+                pause(error.retry_after_ms.map_or(back_off, Duration::from_millis).min(BACK_OFF_MAX)).await;
+                back_off = (back_off * 2).min(BACK_OFF_MAX);
+                left = again.into_iter().map(|(line, message, _)| (line, message)).collect();
+            }
+            Ok(answered)
+        }
+    }
+
+    /// Sends once; answers what is to be sent again, with the reason.
+    async fn attempt(
+        &self,
+        messages: Vec<(LineNumber, NewMessage)>,
+        answered: &mut Answered,
+    ) -> Result<Vec<(LineNumber, NewMessage, Error)>, Failure> {
+        let batch = messages.iter().map(|(_, message)| message.clone()).collect();
+        let results = match self.broker.publish(self.topic.clone(), batch).await {
+            Ok(results) => results,
+            Err(error) if is_final(&error) => return Err(error.into()),
+            Err(error) => vec![Err(error); messages.len()],
+        };
+        let missing = || Err(Error::new(Code::OutcomeUnknown, "the broker answered fewer results than it was sent"));
+        let results = results.into_iter().chain(std::iter::repeat_with(missing));
+        let mut again = Vec::new();
+        for ((line, message), result) in messages.into_iter().zip(results) {
+            match result {
+                Ok(published) => answered.published.push((line, published)),
+                Err(error) => match next_after(&error, &message) {
+                    Next::Again => again.push((line, message, error)),
+                    Next::Answer => answered.failed.push((line, error)),
+                },
+            }
+        }
+        Ok(again)
+    }
+}
