@@ -20,6 +20,11 @@ use tokio::time::timeout;
 
 use crate::limits;
 
+/// The most bytes that JSON may take to carry `bytes` of messages, which base64 makes a third longer.
+pub(crate) const fn json_bytes_max(bytes: usize) -> usize {
+    bytes.saturating_add(bytes / 3).saturating_add(limits::JSON_SLACK_BYTES)
+}
+
 /// A fault of a call, and whether its connection can be used again.
 #[derive(Debug)]
 pub(crate) struct Failure {

@@ -27,8 +27,8 @@ pub(crate) async fn serve(stream: TcpStream, router: Router, stopping: watch::Re
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
         .header_read_timeout(limits::HEAD_WAIT)
-        .max_buf_size(limits::HEAD_BYTES_MAX)
-        .max_headers(limits::HEAD_LINES_MAX);
+        .max_header_size(limits::HEAD_BYTES_MAX)
+        .max_buf_size(limits::HEAD_BYTES_MAX);
     let service =
         service_fn(move |request: Request<Incoming>| -> BoxFuture<'static, Result<Response<Body>, Infallible>> {
             let mut router = router.clone();
@@ -63,7 +63,7 @@ async fn stopped(mut stopping: watch::Receiver<bool>) {
 /// Closes a connection so that its last answer arrives. To close a socket on which bytes lie
 /// unread resets it, and a reset makes the peer's system drop what it has received and not yet
 /// read: so our half is closed first, and what still comes is read and dropped for a while.
-async fn linger(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
+pub(crate) async fn linger(mut stream: impl AsyncRead + AsyncWrite + Unpin) {
     let close = async {
         stream.shutdown().await?;
         let mut dropped = [0; 4096];

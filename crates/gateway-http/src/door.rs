@@ -162,7 +162,7 @@ impl Door {
                 Some(Bound { bytes: limits.body_bytes_max, code: Code::BodyTooLarge, field: Some("body") })
             }
             Wants::Batch => {
-                let bytes = limits::json_bytes_max(limits.batch_bytes_max);
+                let bytes = body::json_bytes_max(limits.batch_bytes_max);
                 Some(Bound { bytes, code: Code::BatchTooLarge, field: Some("messages") })
             }
         }

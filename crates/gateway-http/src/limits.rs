@@ -6,8 +6,6 @@ use std::time::Duration;
 
 /// Bytes of a request line and its headers; more is answered 431.
 pub(crate) const HEAD_BYTES_MAX: usize = 128 << 10;
-/// Header lines of a request; more is answered 431.
-pub(crate) const HEAD_LINES_MAX: usize = 100;
 /// From the first byte of a request, or from the last answer, until its headers are complete:
 /// what ends an idle connection also ends one that drips its headers.
 pub(crate) const HEAD_WAIT: Duration = Duration::from_secs(75);
@@ -47,8 +45,3 @@ pub(crate) const STOP_GRACE: Duration = Duration::from_secs(10);
 pub(crate) const REQUEST_ID_BYTES_MAX: usize = 128;
 /// Bytes of a value that are quoted in an error.
 pub(crate) const QUOTED_BYTES_MAX: usize = 64;
-
-/// The most bytes that JSON may take to carry `bytes` of messages, which base64 makes a third longer.
-pub(crate) const fn json_bytes_max(bytes: usize) -> usize {
-    bytes.saturating_add(bytes / 3).saturating_add(JSON_SLACK_BYTES)
-}

@@ -1,4 +1,4 @@
-//! A message to publish, as it is written on the wire: M in API.md §1.
+//! A message to publish, as it is written on the wire.
 
 use base64::{
     Engine,

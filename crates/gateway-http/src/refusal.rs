@@ -1,4 +1,4 @@
-//! Errors as they are answered: E in API.md §1.
+//! Errors as they are answered.
 
 use axum::{
     body::Body,

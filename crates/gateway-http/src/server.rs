@@ -1,6 +1,11 @@
 //! The listener: accepts connections within the broker's limit, and lets them finish at the end.
 
-use std::{future::Future, io, pin::pin, sync::Arc};
+use std::{
+    future::Future,
+    io,
+    pin::{Pin, pin},
+    sync::Arc,
+};
 
 use axum::Router;
 use punctual_broker_api::{Access, Broker};
@@ -41,7 +46,7 @@ impl std::fmt::Debug for HttpGateway {
 }
 
 /// A door that is open.
-struct Listening {
+pub(crate) struct Listening {
     router: Router,
     metrics: HttpMetrics,
     connections: Arc<Semaphore>,
@@ -88,7 +93,7 @@ impl HttpGateway {
                     // ask again at once could spin for as long as it lasts.
                     Err(error) => {
                         tracing::warn!(%error, "could not accept an HTTP connection");
-                        if timeout(limits::ACCEPT_PAUSE, &mut stop).await.is_ok() {
+                        if pause(stop.as_mut()).await {
                             break;
                         }
                     }
@@ -107,8 +112,21 @@ impl HttpGateway {
     }
 }
 
+/// Waits before the next try to accept; whether the stop came meanwhile.
+pub(crate) async fn pause(stop: Pin<&mut impl Future<Output = ()>>) -> bool {
+    timeout(limits::ACCEPT_PAUSE, stop).await.is_ok()
+}
+
 impl Listening {
-    fn accept(&mut self, stream: TcpStream) {
+    /// A door without a broker, for tests of what it does with connections.
+    #[cfg(test)]
+    pub(crate) fn for_tests(connections: Arc<Semaphore>, refusals: Arc<Semaphore>) -> Self {
+        let (_, stopping) = watch::channel(false);
+        let metrics = HttpMetrics::default();
+        Self { router: Router::new(), metrics, connections, refusals, stopping, tasks: JoinSet::new() }
+    }
+
+    pub(crate) fn accept(&mut self, stream: TcpStream) {
         // Answers are written whole: waiting for more of them only adds delay.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "could not set TCP_NODELAY");

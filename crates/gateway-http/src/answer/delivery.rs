@@ -1,4 +1,4 @@
-//! A leased message: D in API.md §1.
+//! A leased message: D of the contract.
 
 use punctual_broker_api::{DeadLetterHistory, Delivery};
 use serde::Serialize;

@@ -1,4 +1,4 @@
-//! What became of a published message: R in API.md §1.
+//! What became of a published message: R of the contract.
 
 use punctual_broker_api::{Error, PublishStatus, Published};
 use serde::Serialize;

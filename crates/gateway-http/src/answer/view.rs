@@ -1,4 +1,4 @@
-//! A message, looked at: V in API.md §1.
+//! A message, looked at: V of the contract.
 
 use punctual_broker_api::{MessageView, SubscriptionProgress};
 use serde::Serialize;

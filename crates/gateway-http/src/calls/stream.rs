@@ -12,32 +12,32 @@ use axum::{
     http::{Response, StatusCode},
 };
 use bytes::Bytes;
-use futures_util::stream;
+use futures_util::stream::unfold;
 use punctual_broker_api::{Code, Error, TopicPath};
 
 use crate::{
     answer,
     batch::{self, Messages},
+    body,
     door::{Asked, Door},
-    limits,
     lines::{Line, Lines},
 };
 
 /// `POST T/messages` with `application/x-ndjson`.
-pub(crate) fn publish(asked: Asked, body: Body) -> Result<Response<Body>, Error> {
+pub(crate) fn publish(asked: Asked, stream: Body) -> Result<Response<Body>, Error> {
     asked.query.finish()?;
     let topic = asked.captures.topic()?;
     let limits = asked.door.broker.limits();
-    let line_bytes_max = limits::json_bytes_max(limits.body_bytes_max.saturating_add(limits.headers_bytes_max));
+    let line_bytes_max = body::json_bytes_max(limits.body_bytes_max.saturating_add(limits.headers_bytes_max));
     let publishing = Publishing {
-        lines: Lines::new(body, asked.held, line_bytes_max),
+        lines: Lines::new(stream, asked.held, line_bytes_max),
         line_bytes_max,
         door: asked.door,
         topic,
         request_id: asked.request_id,
         over: false,
     };
-    let results = stream::unfold(publishing, |mut publishing| async move {
+    let results = unfold(publishing, |mut publishing| async move {
         let chunk = publishing.next().await?;
         Some((Ok::<_, Infallible>(chunk), publishing))
     });

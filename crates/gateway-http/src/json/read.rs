@@ -86,13 +86,18 @@ pub(crate) fn whole<T: TryFrom<u64>>(place: Place<'_>, value: Json<'_>) -> Resul
 pub(crate) fn fraction(place: Place<'_>, value: Json<'_>) -> Result<f64, Error> {
     match &value {
         Json::Fraction(number) => Ok(*number),
-        // Settings of this kind are small; past 2^53 the nearest fraction is near enough.
-        #[allow(clippy::cast_precision_loss)]
-        Json::Whole(number) => Ok(*number as f64),
-        #[allow(clippy::cast_precision_loss)]
-        Json::Negative(number) => Ok(*number as f64),
+        Json::Whole(number) => Ok(nearest(*number)),
+        Json::Negative(number) => Ok(-nearest(number.unsigned_abs())),
         other => Err(place.wrong_type(Code::InvalidField, other, "a number")),
     }
+}
+
+#[allow(
+    clippy::cast_precision_loss,
+    reason = "settings of this kind are far below 2^53, from where on it is the nearest"
+)]
+const fn nearest(number: u64) -> f64 {
+    number as f64
 }
 
 /// A duration: text with units, or whole milliseconds.

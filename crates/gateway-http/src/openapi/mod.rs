@@ -1,6 +1,8 @@
 //! The OpenAPI 3.1 document, made once from the table of routes, what `operation` says about each
 //! call, and the hand-kept schemas of `schemas.json`. A test holds live answers against it.
 
+mod administration;
+mod messages;
 mod operation;
 
 use std::{collections::BTreeSet, sync::LazyLock};

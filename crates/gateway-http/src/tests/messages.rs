@@ -55,19 +55,6 @@ fn a_wrong_message_is_refused_by_field_and_value() {
             r#"{"body":"a","body_base64":"YQ=="}"#,
             r#"{"body_base64":"a!!a"}"#,
             r#"{"body_base64":7}"#,
-            r#"{"delay":"5s","deliver_at":0}"#,
-            r#"{"deliver_at":0,"delay_level":1}"#,
-            r#"{"delay":-5}"#,
-            r#"{"delay":1.5}"#,
-            r#"{"delay":18446744073709551616}"#,
-            r#"{"delay":"-5s"}"#,
-            r#"{"delay":"213503982335d"}"#,
-            r#"{"delay":"5s1h"}"#,
-            r#"{"delay":true}"#,
-            r#"{"deliver_at":"tomorrow"}"#,
-            r#"{"deliver_at":-1}"#,
-            r#"{"deliver_at":253402300800000}"#,
-            r#"{"deliver_at":[]}"#,
             r#"{"delay_level":-1}"#,
             r#"{"delay_level":4294967296}"#,
             r#"{"priority":256}"#,
@@ -90,19 +77,6 @@ fn a_wrong_message_is_refused_by_field_and_value() {
             exclusive_fields [body_base64] the request has `body` and `body_base64` at once
             invalid_base64 [body_base64] cannot take `body_base64`: invalid symbol 33, offset 1
             invalid_field [body_base64] cannot take `body_base64`: 7 is not a string
-            exclusive_fields [deliver_at] the request has `delay` and `deliver_at` at once
-            exclusive_fields [delay_level] the request has `deliver_at` and `delay_level` at once
-            invalid_duration [delay] cannot take `delay`: -5 is negative
-            invalid_duration [delay] cannot take `delay`: 1.5 is not a duration or a whole number of milliseconds below 18446744073709551616
-            invalid_duration [delay] cannot take `delay`: 18446744073709552000 is not a duration or a whole number of milliseconds below 18446744073709551616
-            invalid_duration [delay] cannot take `delay`: "-5s" is not a duration such as `1500ms`, `5s`, `15m`, `2h`, `7d`, `1h30m`
-            invalid_duration [delay] cannot take `delay`: "213503982335d" has more than 18446744073709551615 milliseconds
-            invalid_duration [delay] cannot take `delay`: "5s1h" has its units out of order or twice, the order is d, h, m, s, ms
-            invalid_duration [delay] cannot take `delay`: true is not a duration or a whole number of milliseconds below 18446744073709551616
-            invalid_time [deliver_at] cannot take `deliver_at`: "tomorrow" is neither RFC 3339, such as `2026-11-30T12:00:00Z`, nor Unix milliseconds
-            invalid_time [deliver_at] cannot take `deliver_at`: -1 is negative
-            invalid_time [deliver_at] cannot take `deliver_at`: 253402300800000 lies after the year 9999
-            invalid_time [deliver_at] cannot take `deliver_at`: an array is neither RFC 3339 text nor a whole number of Unix milliseconds
             invalid_field [delay_level] cannot take `delay_level`: -1 is not a whole number from 0 to 4294967295
             invalid_field [delay_level] cannot take `delay_level`: 4294967296 is not a whole number from 0 to 4294967295
             invalid_field [priority] cannot take `priority`: 256 is not a whole number from 0 to 255
@@ -116,6 +90,41 @@ fn a_wrong_message_is_refused_by_field_and_value() {
             malformed_request [-] cannot read the request as JSON: EOF while parsing a string at line 1 column 18
             malformed_request [-] cannot read the request as JSON: unexpected end of hex escape at line 1 column 16
             invalid_field [priority] cannot take `priority`: "ääääääääääääääääääääääääääääääää…" is not a whole number from 0 to 255"#]],
+    );
+}
+
+#[test]
+fn a_wrong_time_or_delay_is_refused_by_field_and_value() {
+    check(
+        &[
+            r#"{"delay":"5s","deliver_at":0}"#,
+            r#"{"deliver_at":0,"delay_level":1}"#,
+            r#"{"delay":-5}"#,
+            r#"{"delay":1.5}"#,
+            r#"{"delay":18446744073709551616}"#,
+            r#"{"delay":"-5s"}"#,
+            r#"{"delay":"213503982335d"}"#,
+            r#"{"delay":"5s1h"}"#,
+            r#"{"delay":true}"#,
+            r#"{"deliver_at":"tomorrow"}"#,
+            r#"{"deliver_at":-1}"#,
+            r#"{"deliver_at":253402300800000}"#,
+            r#"{"deliver_at":[]}"#,
+        ],
+        &expect![[r#"
+            exclusive_fields [deliver_at] the request has `delay` and `deliver_at` at once
+            exclusive_fields [delay_level] the request has `deliver_at` and `delay_level` at once
+            invalid_duration [delay] cannot take `delay`: -5 is negative
+            invalid_duration [delay] cannot take `delay`: 1.5 is not a duration or a whole number of milliseconds below 18446744073709551616
+            invalid_duration [delay] cannot take `delay`: 18446744073709552000 is not a duration or a whole number of milliseconds below 18446744073709551616
+            invalid_duration [delay] cannot take `delay`: "-5s" is not a duration such as `1500ms`, `5s`, `15m`, `2h`, `7d`, `1h30m`
+            invalid_duration [delay] cannot take `delay`: "213503982335d" has more than 18446744073709551615 milliseconds
+            invalid_duration [delay] cannot take `delay`: "5s1h" has its units out of order or twice, the order is d, h, m, s, ms
+            invalid_duration [delay] cannot take `delay`: true is not a duration or a whole number of milliseconds below 18446744073709551616
+            invalid_time [deliver_at] cannot take `deliver_at`: "tomorrow" is neither RFC 3339, such as `2026-11-30T12:00:00Z`, nor Unix milliseconds
+            invalid_time [deliver_at] cannot take `deliver_at`: -1 is negative
+            invalid_time [deliver_at] cannot take `deliver_at`: 253402300800000 lies after the year 9999
+            invalid_time [deliver_at] cannot take `deliver_at`: an array is neither RFC 3339 text nor a whole number of Unix milliseconds"#]],
     );
 }
 

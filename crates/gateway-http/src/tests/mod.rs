@@ -6,9 +6,15 @@
 mod answers;
 mod batches;
 mod documents;
+#[path = "../../tests/http/failing.rs"]
+mod failing;
+mod limits;
 mod lines;
 mod messages;
 mod settings;
+#[path = "../../tests/http/wire.rs"]
+#[allow(dead_code, reason = "shared with the other tests of this door")]
+mod wire;
 
 use punctual_broker_api::{Error, NewMessage, When, time_text};
 
