@@ -1,11 +1,14 @@
 //! How a store is opened.
 
+use std::time::Duration;
+
 use crate::limits;
 
 /// How to open a data directory, and how to make it when it is new.
 #[derive(Clone, Debug)]
 pub struct OpenOptions {
-    /// Shards of a directory that is made now; one that exists keeps its own number.
+    /// Shards of a directory that is made now, from 1 to `punctual_types::limits::SHARDS_MAX`; one
+    /// that exists keeps its own number.
     pub shards_if_new: u16,
     /// Secret of a directory that is made now; one that exists keeps its own.
     pub secret_if_new: [u8; 16],
@@ -16,6 +19,8 @@ pub struct OpenOptions {
     pub memtable_bytes_if_new: u64,
     /// Bytes that must be free on the file system.
     pub free_bytes_min: u64,
+    /// Pause between two searches for tables that lie below the floors.
+    pub reclaim_every: Duration,
 }
 
 impl OpenOptions {
@@ -28,6 +33,7 @@ impl OpenOptions {
             cache_bytes: limits::CACHE_BYTES_DEFAULT,
             memtable_bytes_if_new: limits::MEMTABLE_BYTES_MAX,
             free_bytes_min: limits::START_FREE_BYTES_MIN,
+            reclaim_every: limits::RECLAIM_EVERY,
         }
     }
 }

@@ -17,7 +17,7 @@ use std::{
 };
 
 use fjall::{
-    AbstractTree,
+    AbstractTree, Database,
     compaction::filter::{CompactionFilter, CompactionFilterResult, Context, Factory, ItemAccessor, Verdict},
 };
 use punctual_types::{Position, Time};
@@ -27,7 +27,7 @@ use crate::{
     keys::{self, Prefix},
 };
 
-/// A key of no shard. See [`Reclaim::drop_dead_tables`].
+/// A key of no shard. See [`Reclaim::unpin_journals`].
 const SENTINEL: [u8; 2] = [0xff; 2];
 
 /// What may be dropped, as far as it is durable.
@@ -66,6 +66,19 @@ impl Reclaim {
         Some(Arc::new(Filters { reclaim: self.clone(), dead }))
     }
 
+    /// Keeps the journals moving. fjall deletes a sealed journal when every keyspace that was in it
+    /// has flushed something newer, and judges that by the newest entry in the keyspace's tables.
+    /// When the newest were reclaimed and the keyspace is idle from then on, it would keep that
+    /// journal and all after it for ever: an entry of no shard gives it something to flush.
+    pub(crate) fn unpin_journals(database: &Database, keyspaces: &Keyspaces) -> fjall::Result<()> {
+        for keyspace in [&keyspaces.records, &keyspaces.index, &keyspaces.state] {
+            if database.journal_count() > 1 && keyspace.tree.active_memtable().is_empty() {
+                keyspace.insert(SENTINEL, [])?;
+            }
+        }
+        Ok(())
+    }
+
     /// Drops every table of records that lies whole at or below one timeline's floor. Gives the
     /// number of timelines in which there were such.
     pub(crate) fn drop_dead_tables(&self, keyspaces: &Keyspaces) -> fjall::Result<usize> {
@@ -90,10 +103,6 @@ impl Reclaim {
             // Only tables that lie within the range from end to end are dropped.
             keyspaces.records.tree.drop_range(from.as_slice()..=to.as_slice())?;
         }
-        // fjall deletes a journal when every keyspace in it has flushed something newer, and
-        // judges that by the newest of the keyspace's tables. Were all of them dropped and the
-        // keyspace idle from then on, the journal would stay for ever.
-        keyspaces.records.insert(SENTINEL, [])?;
         Ok(dead.len())
     }
 }

@@ -5,6 +5,7 @@ use std::{
     path::Path,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread::{Builder, JoinHandle},
+    time::Duration,
 };
 
 use fjall::Database;
@@ -19,7 +20,6 @@ use crate::{
     failure::{self, Latch},
     floors::Floors,
     keys::{self, Family},
-    limits,
     reclaim::Reclaim,
     shard::FjallShard,
     syncer::Syncs,
@@ -37,7 +37,7 @@ pub(crate) struct Shared {
     pub(crate) syncs: Syncs,
     pub(crate) counts: CountQueue,
     pub(crate) directory: DataDirectory,
-    pub(crate) reclaim: Arc<Reclaim>,
+    reclaim: Arc<Reclaim>,
     floors: Vec<Floors>,
     /// Held while a batch is written and gets its number.
     writing: Mutex<()>,
@@ -58,6 +58,9 @@ impl FjallStore {
     /// # Errors
     /// `Unusable` when the directory cannot be used as it is, `Corrupt` when what it holds is not
     /// what was written, `Failed` when a sync of what was found fails.
+    ///
+    /// # Panics
+    /// When a new directory is asked for with no shards or more than `SHARDS_MAX`.
     pub fn open(path: impl AsRef<Path>, options: &OpenOptions) -> Result<Arc<Self>, StoreError> {
         let directory = DataDirectory::open(path.as_ref(), options)?;
         let reclaim = Arc::<Reclaim>::default();
@@ -86,7 +89,8 @@ impl FjallStore {
             let shared = shared.clone();
             move || jobs.run(&shared)
         })?;
-        running.start("punctual-reclaim", move || shared.reclaim_until_over())?;
+        let pause = options.reclaim_every;
+        running.start("punctual-reclaim", move || shared.reclaim_until_over(pause))?;
         Ok(Arc::new(Self(running)))
     }
 }
@@ -188,21 +192,28 @@ impl Shared {
     }
 
     /// The thread that looks for dead tables now and then.
-    fn reclaim_until_over(&self) {
+    fn reclaim_until_over(&self, pause: Duration) {
         loop {
             let over = self.reclaiming_over.lock().unwrap_or_else(PoisonError::into_inner);
             let (over, _) = self
                 .reclaiming_ends
-                .wait_timeout_while(over, limits::RECLAIM_EVERY, |over| !*over)
+                .wait_timeout_while(over, pause, |over| !*over)
                 .unwrap_or_else(PoisonError::into_inner);
             if *over || self.latch.get().is_some() {
                 return;
             }
             drop(over);
-            if let Err(error) = self.reclaim.drop_dead_tables(&self.keyspaces) {
-                self.fail(StoreError::failed("reclaiming", self.directory.shown(), error));
-            }
+            // A failure is latched, and the next round ends this thread.
+            let _ = self.reclaim_once();
         }
+    }
+
+    /// Drops the tables that are dead; gives in how many timelines there were such.
+    pub(crate) fn reclaim_once(&self) -> Result<usize, StoreError> {
+        self.reclaim
+            .drop_dead_tables(&self.keyspaces)
+            .and_then(|dropped| Reclaim::unpin_journals(&self.database, &self.keyspaces).map(|()| dropped))
+            .map_err(|error| self.fail(StoreError::failed("reclaiming", self.directory.shown(), error)))
     }
 }
 

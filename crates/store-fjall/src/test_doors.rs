@@ -38,6 +38,12 @@ impl FjallStore {
         self.each().try_for_each(|keyspace| self.failing("flushing", keyspace.rotate_memtable_and_wait()))
     }
 
+    /// Flushes the records alone.
+    #[doc(hidden)]
+    pub fn flush_records(&self) -> Result<(), StoreError> {
+        self.failing("flushing", self.0.shared.keyspaces.records.rotate_memtable_and_wait())
+    }
+
     /// Flushes and rewrites every keyspace.
     #[doc(hidden)]
     pub fn compact(&self) -> Result<(), StoreError> {
@@ -48,8 +54,7 @@ impl FjallStore {
     /// Drops the tables that are dead from end to end; in how many timelines there were such.
     #[doc(hidden)]
     pub fn drop_dead_tables(&self) -> Result<usize, StoreError> {
-        let shared = &self.0.shared;
-        self.failing("reclaiming", shared.reclaim.drop_dead_tables(&shared.keyspaces))
+        self.0.shared.reclaim_once()
     }
 
     fn each(&self) -> impl Iterator<Item = &Keyspace> {

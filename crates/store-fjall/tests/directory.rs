@@ -7,7 +7,11 @@ use std::{
 };
 
 use punctual_store_api::{Store, StoreError, Unusable};
-use punctual_store_fjall::{FjallStore, OpenOptions};
+use punctual_store_fjall::{
+    FjallStore, OpenOptions,
+    limits::{FORMAT_FILE_BYTES_MAX, START_FREE_BYTES_MIN},
+};
+use punctual_types::limits::SHARDS_MAX;
 use tempfile::TempDir;
 
 const SECRET: [u8; 16] = *b"0123456789abcdef";
@@ -68,6 +72,21 @@ fn a_directory_keeps_the_shards_and_the_secret_it_was_made_with() {
     let directory = made();
     let store = FjallStore::open(directory.path(), &OpenOptions::new(9, [1; 16])).expect("opens");
     assert_eq!((store.shards(), store.secret()), (4, SECRET));
+}
+
+#[test]
+fn a_directory_may_have_as_many_shards_as_the_limit_says() {
+    let directory = temporary();
+    let store = FjallStore::open(directory.path(), &OpenOptions::new(SHARDS_MAX, SECRET)).expect("opens");
+    assert_eq!(store.shards(), SHARDS_MAX);
+    assert!(store.shard(punctual_types::ShardNumber(SHARDS_MAX - 1)).is_ok());
+}
+
+#[test]
+#[should_panic(expected = "1025 shards asked for")]
+fn a_directory_with_more_shards_than_the_limit_is_a_bug_of_the_caller() {
+    let directory = temporary();
+    drop(FjallStore::open(directory.path(), &OpenOptions::new(SHARDS_MAX + 1, SECRET)));
 }
 
 #[test]
@@ -141,6 +160,7 @@ fn a_directory_without_the_right_to_write_is_refused_untouched() {
 
 #[test]
 fn too_little_free_space_is_refused_untouched() {
+    assert_eq!(options().free_bytes_min, START_FREE_BYTES_MIN);
     let directory = made();
     let before = contents(directory.path());
     let error = refused(directory.path(), &OpenOptions { free_bytes_min: u64::MAX, ..options() });
@@ -158,7 +178,9 @@ fn a_damaged_format_file_is_called_damaged() {
     let directory = made();
     let file = directory.path().join("punctual.format");
     let text = fs::read_to_string(&file).expect("text");
-    for damaged in [text.replace("shards 4", "shards 5"), text[..text.len() / 2].to_owned(), String::new()] {
+    // The last is whole, but longer than any format file may be.
+    let endless = format!("{}{text}", "#\n".repeat(FORMAT_FILE_BYTES_MAX as usize / 2));
+    for damaged in [text.replace("shards 4", "shards 5"), text[..text.len() / 2].to_owned(), String::new(), endless] {
         fs::write(&file, &damaged).expect("written");
         let before = contents(directory.path());
         let error = refused(directory.path(), &options());

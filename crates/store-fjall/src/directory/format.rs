@@ -4,6 +4,8 @@ use std::{fmt::Write, fs::File, io::ErrorKind, io::Read, path::Path};
 
 use punctual_store_api::{StoreError, Unusable};
 
+use punctual_types::limits::SHARDS_MAX;
+
 use super::unusable;
 use crate::limits::FORMAT_FILE_BYTES_MAX;
 
@@ -29,6 +31,11 @@ enum Refused {
 }
 
 impl Format {
+    /// Whether a directory may have so many shards.
+    pub(super) fn may_have(shards: u16) -> bool {
+        (1..=SHARDS_MAX).contains(&shards)
+    }
+
     /// The text of the file. Its last line is a check of all before it.
     pub(crate) fn to_text(self) -> String {
         let mut text = format!("{TITLE}\nformat {VERSION}\nstore {STORE}\nshards {}\nsecret ", self.shards);
@@ -85,8 +92,10 @@ impl Format {
         if store != STORE {
             return Err(Refused::Foreign(format!("it was made by the store `{store}`, not by `{STORE}`")));
         }
-        let shards =
-            value("shards").and_then(|text| text.parse().ok()).ok_or(Refused::Damaged("its shards are missing"))?;
+        let shards = value("shards")
+            .and_then(|text| text.parse().ok())
+            .filter(|shards| Self::may_have(*shards))
+            .ok_or(Refused::Damaged("its number of shards is missing or out of range"))?;
         let secret = value("secret").and_then(secret).ok_or(Refused::Damaged("its secret is missing"))?;
         Ok(Self { shards, secret })
     }

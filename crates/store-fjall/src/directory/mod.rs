@@ -43,6 +43,7 @@ pub(crate) struct DataDirectory {
 impl DataDirectory {
     /// Checks and locks a directory, and makes it when it is new or empty.
     pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Self, StoreError> {
+        assert!(Format::may_have(options.shards_if_new), "{} shards asked for", options.shards_if_new);
         make(path)?;
         let mut format = inspect(path)?;
         let free = free_bytes(path).map_err(|error| unusable(path, "asking for free space", &error))?;

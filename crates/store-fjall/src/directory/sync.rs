@@ -1,4 +1,4 @@
-//! Syncing what was found before it is believed: RELIABILITY.md §1.
+//! Syncing what was found before it is believed.
 //!
 //! A process that died may have written without syncing. What it wrote can be read and yet be
 //! lost by the next power cut, so recovery must not act on it before it is safe.
