@@ -70,3 +70,5 @@ pub const CANCEL_PIECE_MAX: u32 = 1000;
 pub const SHARDS_DEFAULT: u16 = 16;
 /// Shards of a data directory.
 pub const SHARDS_MAX: u16 = 1024;
+/// Longest delay of a retry policy.
+pub const RETRY_DELAY_MAX: DelayMs = DelayMs::from_secs(365 * 24 * 3600);

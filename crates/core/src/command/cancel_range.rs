@@ -61,7 +61,7 @@ impl Shard {
         }
         for stored in meant {
             if let Ok(record) = MessageRecord::decode(stored.value) {
-                self.note_gone(record.message, stored.position, &record, Outcome::Cancelled, facts, now);
+                self.note_gone(id.into(), stored.position, &record, Outcome::Cancelled, facts, now);
             }
         }
         Answer::RangeCancelled { cancelled, next: Some(last) }

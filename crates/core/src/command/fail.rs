@@ -95,7 +95,7 @@ impl Shard {
         facts: &mut Facts,
         now: Now,
     ) {
-        let place = self.place(target, punctual_types::IndexKind::Message, &message.to_bytes());
+        let place = self.message_place(target, message);
         let entry = Outcome::Moved.entry(message.first, position, now.floor, dead_letter_found_until(now.floor));
         self.pen.write(facts, Write::PutIndex { place, entry });
         if let Some(partition) = self.partitions.get_mut(&target) {

@@ -81,7 +81,7 @@ pub(crate) enum Located {
 impl Shard {
     pub(super) fn handle_place(&self, id: PartitionId, handle: &MessageHandle) -> IndexPlace {
         match handle {
-            MessageHandle::Message(message) => self.message_place(*message),
+            MessageHandle::Message(message) => self.message_place(id, *message),
             MessageHandle::Key(hash) => {
                 IndexPlace { index: IndexKind::Key, topic: id.topic, partition: id.partition, hash: *hash }
             }
@@ -98,7 +98,8 @@ impl Shard {
         match (facts.entry(self.handle_place(id, handle)), handle) {
             (Some(entry), MessageHandle::Message(message)) => Some((*message, entry.position)),
             (Some(entry), MessageHandle::Key(_)) => Some((reference(id, &entry), entry.position)),
-            (None, MessageHandle::Message(message)) => Some((*message, message.first)),
+            // Where it was first inserted; a message of another topic is here only by an entry.
+            (None, MessageHandle::Message(message)) => (message.topic == id.topic).then_some((*message, message.first)),
             (None, MessageHandle::Key(_)) => None,
         }
     }
@@ -149,31 +150,31 @@ impl Shard {
     /// Takes a scheduled message away and remembers why, under every handle it has.
     pub(super) fn take_away(
         &mut self,
-        (message, timeline, position): (MessageRef, TimelineId, Position),
+        (timeline, position): (TimelineId, Position),
         record: &MessageRecord,
         outcome: Outcome,
         facts: &mut Facts,
         now: Now,
     ) {
         self.remove(facts, timeline, position);
-        self.note_gone(message, position, record, outcome, facts, now);
+        self.note_gone(timeline.into(), position, record, outcome, facts, now);
     }
 
     /// Remembers why a message is gone, under every handle it has. The id is remembered until its
     /// due time has passed too, since from then on its absence would be taken for a delivery.
     pub(super) fn note_gone(
         &mut self,
-        message: MessageRef,
+        id: PartitionId,
         position: Position,
         record: &MessageRecord,
         outcome: Outcome,
         facts: &mut Facts,
         now: Now,
     ) {
-        let id = PartitionId { topic: message.topic, partition: message.partition };
+        let message = record.message;
         let expires_at = kept_after(now.floor.max(position.due).max(message.first.due));
         let entry = outcome.entry(message.first, position, now.floor, expires_at);
-        let place = self.message_place(message);
+        let place = self.message_place(id, message);
         self.pen.write(facts, Write::PutIndex { place, entry });
         if let Some(key) = &record.key {
             let place = self.place(id, IndexKind::Key, key.as_bytes());
@@ -225,7 +226,7 @@ impl Shard {
             record.encode()
         });
         let id = PartitionId::from(timeline);
-        let place = self.message_place(message);
+        let place = self.message_place(id, message);
         let expires_at = moved.due.max(message.first.due).saturating_add(MOVED_KEPT);
         self.pen
             .write(facts, Write::PutIndex { place, entry: outcome.entry(message.first, moved, now.floor, expires_at) });

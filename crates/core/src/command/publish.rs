@@ -87,8 +87,9 @@ impl Shard {
         IndexPlace { index, topic: id.topic, partition: id.partition, hash: self.config.hash.of(handle) }
     }
 
-    pub(crate) fn message_place(&self, message: MessageRef) -> IndexPlace {
-        let id = PartitionId { topic: message.topic, partition: message.partition };
+    /// The place of an entry about a message, in the partition where it lies: for a dead letter
+    /// another than the one that its reference names.
+    pub(crate) fn message_place(&self, id: PartitionId, message: MessageRef) -> IndexPlace {
         self.place(id, IndexKind::Message, &message.to_bytes())
     }
 
@@ -219,7 +220,7 @@ impl Shard {
             // The new message's own entry takes the key's place; only the dedup id must learn.
             self.note_outcome_of_dedup(id, &record, entry.position, Outcome::Replaced, facts, now);
         }
-        let place = self.message_place(reference(id, entry));
+        let place = self.message_place(id, reference(id, entry));
         let expires_at = kept_after(now.floor.max(entry.position.due));
         let gone = Outcome::Replaced.entry(entry.first, entry.position, now.floor, expires_at);
         self.pen.write(facts, Write::PutIndex { place, entry: gone });

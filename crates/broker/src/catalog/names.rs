@@ -1,0 +1,208 @@
+//! The catalog in memory.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use bytes::Bytes;
+use punctual_broker_api::{
+    Code, Durability, Error, NamespaceSettings, SubscriptionPath, SubscriptionSettings, TopicPath, TopicSettings,
+};
+use punctual_core::{PartitionId, Retry, SubscriptionRules, TopicRules, format::FormatError};
+use punctual_types::{
+    NamespaceName, PartitionNumber, ShardNumber, SubscriptionName, SubscriptionNumber, TopicName, TopicNumber,
+    placement,
+};
+
+use super::{Counters, Entry, NamespaceEntry, SubscriptionEntry, TopicEntry, decode};
+use crate::shard::{AnswerWhen, SubscriptionAt};
+
+/// A topic. Immutable: a change makes a new one.
+#[derive(Clone, Debug)]
+pub(crate) struct Topic {
+    pub(crate) number: TopicNumber,
+    pub(crate) name: TopicName,
+    pub(crate) namespace: NamespaceName,
+    /// Its placement: its own number, or that of the topic whose dead letters it takes.
+    pub(crate) root: TopicNumber,
+    /// Made for dead letters, and shown only once it holds any.
+    pub(crate) reserved: bool,
+    pub(crate) settings: TopicSettings,
+    pub(crate) subscriptions: BTreeMap<SubscriptionName, Arc<Subscription>>,
+}
+
+impl Topic {
+    /// Its partitions.
+    pub(crate) fn partitions(&self) -> impl Iterator<Item = PartitionId> + '_ {
+        (0..self.settings.partitions)
+            .map(|partition| PartitionId { topic: self.number, partition: PartitionNumber(partition) })
+    }
+
+    /// The shard of one of its partitions.
+    pub(crate) fn shard(&self, partition: PartitionId, shards: u16) -> ShardNumber {
+        placement(self.root, partition.partition, shards)
+    }
+
+    /// When answers about its messages leave.
+    pub(crate) fn answers(&self) -> AnswerWhen {
+        match self.settings.durability {
+            Durability::Sync => AnswerWhen::Durable,
+            // A store hands every commit to the operating system before it says "written", which is
+            // more than `memory` asks for.
+            Durability::Async | Durability::Memory => AnswerWhen::Written,
+        }
+    }
+
+    /// What its partitions are told.
+    pub(crate) fn rules(&self) -> TopicRules {
+        TopicRules {
+            name: self.name.as_str().into(),
+            dedup_window: self.settings.dedup_window,
+            offers_wait_for_sync: self.settings.durability == Durability::Sync,
+        }
+    }
+
+    /// Where a subscription of it lies.
+    pub(crate) fn places(&self, subscription: &Subscription, shards: u16) -> Vec<SubscriptionAt> {
+        let place = |partition| SubscriptionAt {
+            shard: self.shard(partition, shards),
+            partition,
+            subscription: subscription.number,
+        };
+        self.partitions().map(place).collect()
+    }
+}
+
+/// A subscription. Immutable: a change makes a new one.
+#[derive(Clone, Debug)]
+pub(crate) struct Subscription {
+    pub(crate) number: SubscriptionNumber,
+    pub(crate) name: SubscriptionName,
+    pub(crate) settings: SubscriptionSettings,
+    pub(crate) dead_letter_topic: TopicNumber,
+    pub(crate) dead_letter_name: TopicName,
+    pub(crate) paused: bool,
+}
+
+impl Subscription {
+    /// What the partitions of its topic are told.
+    pub(crate) fn rules(&self, partitions: u16) -> SubscriptionRules {
+        let retry = self.settings.retry;
+        SubscriptionRules {
+            name: self.name.as_str().into(),
+            lease: self.settings.lease,
+            retry: Retry {
+                max_attempts: retry.max_attempts,
+                initial: retry.initial,
+                multiplier: retry.multiplier,
+                max: retry.max,
+                jitter: retry.jitter,
+            },
+            dead_letter_topic: self.dead_letter_topic,
+            // An even share each: together they never exceed the bound (which is at least their number).
+            max_in_flight: (self.settings.max_in_flight / u32::from(partitions)).max(1),
+            paused: self.paused,
+        }
+    }
+}
+
+/// A namespace.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Namespace {
+    pub(crate) settings: NamespaceSettings,
+    pub(crate) topics: BTreeMap<TopicName, Arc<Topic>>,
+}
+
+/// Everything by name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Catalog {
+    pub(crate) namespaces: BTreeMap<NamespaceName, Namespace>,
+    pub(crate) counters: Counters,
+}
+
+impl Catalog {
+    /// The catalog of stored entries. The namespace `default` is always there.
+    ///
+    /// # Errors
+    /// When an entry is damaged, or belongs to something that is not there.
+    pub(crate) fn load(pieces: Vec<(Bytes, Bytes)>) -> Result<Self, FormatError> {
+        let mut catalog = Self::default();
+        catalog.namespaces.insert(NamespaceName::default(), Namespace::default());
+        let mut names: BTreeMap<TopicNumber, (NamespaceName, TopicName)> = BTreeMap::new();
+        let orphan = |what: &str| FormatError { what: "catalog", detail: format!("{what} belongs to nothing") };
+        // Entries come in the order of their families: counters, namespaces, topics, subscriptions.
+        for (key, value) in pieces {
+            match decode(&key, value)? {
+                Entry::Counters(counters) => catalog.counters = counters,
+                Entry::Namespace(NamespaceEntry { name, settings }) => {
+                    catalog.namespaces.entry(name).or_default().settings = settings;
+                }
+                Entry::Topic(TopicEntry { number, namespace, name, root, reserved, settings }) => {
+                    let home = catalog.namespaces.get_mut(&namespace).ok_or_else(|| orphan("a topic"))?;
+                    names.insert(number, (namespace.clone(), name.clone()));
+                    let subscriptions = BTreeMap::new();
+                    let topic =
+                        Topic { number, name: name.clone(), namespace, root, reserved, settings, subscriptions };
+                    home.topics.insert(name, Arc::new(topic));
+                }
+                Entry::Subscription(entry) => {
+                    let dead_letter_name = names
+                        .get(&entry.dead_letter_topic)
+                        .map(|(_, name)| name.clone())
+                        .ok_or_else(|| orphan("a dead-letter topic"))?;
+                    let (namespace, topic) = names.get(&entry.topic).ok_or_else(|| orphan("a subscription"))?;
+                    let topic = catalog.namespaces.get_mut(namespace).and_then(|home| home.topics.get_mut(topic));
+                    let topic = Arc::make_mut(topic.ok_or_else(|| orphan("a subscription"))?);
+                    let SubscriptionEntry { number, name, settings, dead_letter_topic, paused, .. } = entry;
+                    let subscription = Subscription {
+                        number,
+                        name: name.clone(),
+                        settings,
+                        dead_letter_topic,
+                        dead_letter_name,
+                        paused,
+                    };
+                    topic.subscriptions.insert(name, Arc::new(subscription));
+                }
+            }
+        }
+        Ok(catalog)
+    }
+
+    pub(crate) fn namespace(&self, name: &NamespaceName) -> Result<&Namespace, Error> {
+        self.namespaces.get(name).ok_or_else(|| {
+            Error::new(Code::NamespaceNotFound, format!("there is no namespace `{name}`"))
+                .with_field("namespace")
+                .with_hint("make it first: PUT /v1/namespaces/{namespace} or `punctual ns set`")
+        })
+    }
+
+    pub(crate) fn topic(&self, path: &TopicPath) -> Result<Arc<Topic>, Error> {
+        self.namespace(&path.namespace)?.topics.get(&path.topic).cloned().ok_or_else(|| {
+            Error::new(
+                Code::TopicNotFound,
+                format!("there is no topic `{}` in namespace `{}`", path.topic, path.namespace),
+            )
+            .with_field("topic")
+        })
+    }
+
+    pub(crate) fn subscription(&self, path: &SubscriptionPath) -> Result<(Arc<Topic>, Arc<Subscription>), Error> {
+        let topic = self.topic(&path.topic)?;
+        let subscription = topic.subscriptions.get(&path.subscription).cloned().ok_or_else(|| {
+            let message = format!("topic `{}` has no subscription `{}`", path.topic.topic, path.subscription);
+            Error::new(Code::SubscriptionNotFound, message).with_field("subscription")
+        })?;
+        Ok((topic, subscription))
+    }
+
+    /// Every topic.
+    pub(crate) fn topics(&self) -> impl Iterator<Item = &Arc<Topic>> {
+        self.namespaces.values().flat_map(|namespace| namespace.topics.values())
+    }
+
+    /// Puts a topic, in place of the one of its name.
+    pub(crate) fn put_topic(&mut self, topic: Topic) {
+        if let Some(home) = self.namespaces.get_mut(&topic.namespace) {
+            home.topics.insert(topic.name.clone(), Arc::new(topic));
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! Topics: list, read, make, change, delete.
+
+use std::sync::Arc;
+
+use punctual_broker_api::{
+    Code, Error, Page, PageRequest, Put, TopicPatch, TopicPath, TopicSettings, TopicStats, TopicView,
+};
+use punctual_core::{Answer, Command, PartitionStats};
+use punctual_types::{NamespaceName, limits};
+
+use super::{
+    Inner,
+    admin::{subscription_entry, topic_entry},
+    cursor::{after_name, read_name},
+    validate::{check_range, not_supported},
+};
+use crate::catalog::{Topic, forget, keep};
+
+/// Takes a page of names from an ordered run of them.
+pub(super) fn page_of<T>(
+    inner: &Inner,
+    query: &[u8],
+    request: &PageRequest,
+    named: impl Iterator<Item = (String, T)>,
+) -> Result<Page<T>, Error> {
+    check_range("limit", request.limit, 1, limits::PAGE_MAX)?;
+    let after = request.cursor.as_ref().map(|cursor| read_name(&inner.hash, query, cursor)).transpose()?;
+    let mut rest = named.filter(|(name, _)| after.as_ref().is_none_or(|after| name > after));
+    let mut items = Vec::new();
+    let mut last = None;
+    for (name, item) in rest.by_ref().take(request.limit as usize) {
+        last = Some(name);
+        items.push(item);
+    }
+    let next_cursor = match (rest.next(), last) {
+        (Some(_), Some(last)) => Some(after_name(&inner.hash, query, &last)),
+        _ => None,
+    };
+    Ok(Page { items, next_cursor })
+}
+
+impl Inner {
+    /// Whether a topic is there as far as anybody can see: one that is kept ready for dead letters
+    /// shows once it holds any.
+    pub(super) fn is_visible(&self, topic: &Topic) -> bool {
+        !topic.reserved || topic.partitions().any(|partition| self.shards.board.is_used(partition))
+    }
+
+    /// Counts of every partition of a topic.
+    pub(super) async fn partition_stats(&self, topic: &Topic) -> Result<Vec<PartitionStats>, Error> {
+        let asked = topic.partitions().map(|partition| {
+            self.shards.ask(topic.shard(partition, self.store.shards()), Command::Stats { partition }, topic.answers())
+        });
+        let mut all = Vec::new();
+        for answer in futures_util::future::join_all(asked).await {
+            match answer? {
+                Answer::Stats(stats) => all.push(stats),
+                _ => {
+                    return Err(Error::new(
+                        Code::TopicNotFound,
+                        format!("topic `{}` was deleted meanwhile", topic.name),
+                    ));
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    async fn topic_view(&self, topic: &Topic) -> Result<TopicView, Error> {
+        let partitions = self.partition_stats(topic).await?;
+        let now = self.clock.now().floor;
+        let mut stats = TopicStats::default();
+        let mut oldest = None;
+        for partition in &partitions {
+            stats.scheduled += partition.scheduled;
+            stats.published_total += partition.totals.published;
+            stats.cancelled_total += partition.totals.cancelled;
+            stats.expired_total += partition.totals.expired;
+            stats.next_due_at = [stats.next_due_at, partition.next_due].into_iter().flatten().min();
+            if partition.subscriptions.is_empty() {
+                stats.ready += partition.retained;
+            }
+            for subscription in &partition.subscriptions {
+                stats.ready += subscription.ready;
+                stats.leased += subscription.leased;
+                stats.retrying += subscription.retrying;
+                stats.dead += subscription.totals.dead;
+                stats.delivered_total += subscription.totals.delivered;
+                stats.acked_total += subscription.totals.acked;
+                oldest = [oldest, subscription.oldest_due].into_iter().flatten().min();
+            }
+        }
+        stats.oldest_ready_age_ms = oldest.map(|due| now.since(due).ms());
+        Ok(TopicView { name: topic.name.to_string(), settings: topic.settings, stats })
+    }
+
+    pub(super) async fn list_topics(
+        self: &Arc<Self>,
+        namespace: NamespaceName,
+        request: PageRequest,
+    ) -> Result<Page<TopicView>, Error> {
+        let query = format!("topics {namespace}");
+        let topics: Vec<_> = self.catalog().namespace(&namespace)?.topics.values().cloned().collect();
+        let named =
+            topics.into_iter().filter(|topic| self.is_visible(topic)).map(|topic| (topic.name.to_string(), topic));
+        let page = page_of(self, query.as_bytes(), &request, named)?;
+        let mut items = Vec::with_capacity(page.items.len());
+        for topic in page.items {
+            items.push(self.topic_view(&topic).await?);
+        }
+        Ok(Page { items, next_cursor: page.next_cursor })
+    }
+
+    pub(super) async fn get_topic(self: &Arc<Self>, path: TopicPath) -> Result<TopicView, Error> {
+        let topic = self.catalog().topic(&path)?;
+        self.topic_view(&topic).await
+    }
+
+    pub(super) async fn put_topic(
+        self: &Arc<Self>,
+        path: TopicPath,
+        patch: TopicPatch,
+    ) -> Result<Put<TopicView>, Error> {
+        let (topic, created) = self.create_or_change_topic(path, patch).await?;
+        Ok(Put { object: self.topic_view(&topic).await?, created })
+    }
+
+    /// Makes a topic, or changes the one there is; answers whether it was made.
+    pub(super) async fn create_or_change_topic(
+        self: &Arc<Self>,
+        path: TopicPath,
+        patch: TopicPatch,
+    ) -> Result<(Arc<Topic>, bool), Error> {
+        let inner = self.clone();
+        self.change(async move {
+            let found = inner.catalog().topic(&path);
+            let (topic, created) = match found {
+                Ok(topic) => (inner.changed_topic(&topic, patch)?, !inner.is_visible(&topic)),
+                Err(error) if error.code == Code::TopicNotFound => (inner.new_topic(&path, patch)?, true),
+                Err(error) => return Err(error),
+            };
+            inner.keep(vec![inner.counters(), keep(&topic_entry(&topic))]).await?;
+            inner.configure(&topic).await?;
+            inner.catalog_mut().put_topic(topic);
+            Ok((inner.catalog().topic(&path)?, created))
+        })
+        .await
+    }
+
+    fn new_topic(&self, path: &TopicPath, patch: TopicPatch) -> Result<Topic, Error> {
+        let settings = settings_of(TopicSettings::default(), patch)?;
+        self.check_topic_room(path)?;
+        let number = self.next_topic();
+        Ok(Topic {
+            number,
+            name: path.topic.clone(),
+            namespace: path.namespace.clone(),
+            root: number,
+            reserved: false,
+            settings,
+            subscriptions: Default::default(),
+        })
+    }
+
+    pub(super) fn check_topic_room(&self, path: &TopicPath) -> Result<(), Error> {
+        let count = self.catalog().namespace(&path.namespace)?.topics.len();
+        if count < self.limits.topics_max {
+            return Ok(());
+        }
+        let text =
+            format!("cannot make topic `{}`: namespace `{}` has {count} topics, the limit", path.topic, path.namespace);
+        Err(Error::new(Code::TooManyTopics, text)
+            .with_hint("delete topics that are no longer used")
+            .with_retry_after_ms(60_000))
+    }
+
+    fn changed_topic(&self, topic: &Topic, patch: TopicPatch) -> Result<Topic, Error> {
+        let settings = settings_of(topic.settings, patch)?;
+        if settings.partitions != topic.settings.partitions {
+            let text = format!(
+                "cannot change `partitions` of topic `{}` from {} to {}: it is fixed when the topic is made",
+                topic.name, topic.settings.partitions, settings.partitions
+            );
+            return Err(Error::new(Code::SettingFixed, text).with_field("partitions"));
+        }
+        Ok(Topic { settings, reserved: false, ..topic.clone() })
+    }
+
+    pub(super) async fn delete_topic(self: &Arc<Self>, path: TopicPath) -> Result<(), Error> {
+        let inner = self.clone();
+        self.change(async move {
+            let topic = inner.catalog().topic(&path)?;
+            inner.delete_topics(vec![topic]).await
+        })
+        .await
+    }
+
+    /// Deletes topics with all they hold. Forgotten durably first, so that nothing of them
+    /// reappears; dropping what they held follows, and is done again at the next start if it is cut
+    /// short. What was kept ready for their dead letters goes too, unless it holds any.
+    pub(super) async fn delete_topics(&self, topics: Vec<Arc<Topic>>) -> Result<(), Error> {
+        let numbers: Vec<_> =
+            topics.iter().flat_map(|it| it.subscriptions.values().map(|sub| sub.dead_letter_topic)).collect();
+        let empty: Vec<_> = {
+            let catalog = self.catalog();
+            let reserved = catalog.topics().filter(|topic| numbers.contains(&topic.number));
+            reserved.filter(|topic| topic.reserved && !self.is_visible(topic)).cloned().collect()
+        };
+        let all: Vec<_> = topics.into_iter().chain(empty).collect();
+        let mut pieces = Vec::new();
+        for topic in &all {
+            pieces.push(forget(&topic_entry(topic)));
+            pieces.extend(
+                topic.subscriptions.values().map(|subscription| forget(&subscription_entry(topic, subscription))),
+            );
+        }
+        self.keep(pieces).await?;
+        for topic in &all {
+            if let Some(home) = self.catalog_mut().namespaces.get_mut(&topic.namespace) {
+                home.topics.remove(&topic.name);
+            }
+        }
+        for topic in &all {
+            self.tell_partitions(topic, |partition| Command::DeletePartition { partition }).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The settings after a change, checked.
+fn settings_of(current: TopicSettings, patch: TopicPatch) -> Result<TopicSettings, Error> {
+    let default = TopicSettings::default();
+    let retention = match patch.retention {
+        punctual_broker_api::Patch::Keep => current.retention,
+        punctual_broker_api::Patch::Reset => None,
+        punctual_broker_api::Patch::Set(retention) => Some(retention),
+    };
+    let settings = TopicSettings {
+        partitions: patch.partitions.apply(current.partitions, default.partitions),
+        priorities: patch.priorities.apply(current.priorities, default.priorities),
+        durability: patch.durability.apply(current.durability, default.durability),
+        retention,
+        keep_acked: patch.keep_acked.apply(current.keep_acked, default.keep_acked),
+        on_expiry: patch.on_expiry.apply(current.on_expiry, default.on_expiry),
+        dedup_window: patch.dedup_window.apply(current.dedup_window, default.dedup_window),
+    };
+    check_range("partitions", settings.partitions, 1, limits::PARTITIONS_MAX)?;
+    let later = [
+        ("priorities", settings.priorities != default.priorities),
+        ("retention", settings.retention.is_some()),
+        ("keep_acked", settings.keep_acked != default.keep_acked),
+        ("on_expiry", settings.on_expiry != default.on_expiry),
+    ];
+    match later.into_iter().find(|(_, set)| *set) {
+        Some((field, _)) => Err(not_supported(field)),
+        None => Ok(settings),
+    }
+}
