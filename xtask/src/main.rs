@@ -13,6 +13,8 @@ mod toolchain;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use stopwatch::Stopwatch;
+
 const USAGE: &str = "\
 usage: cargo xtask COMMAND
 
@@ -58,13 +60,14 @@ fn check(root: &Path) -> Result<(), String> {
 }
 
 fn test(root: &Path, names: &[String]) -> Result<(), String> {
+    let stopwatch = Stopwatch::start();
     toolchain::require()?;
     if names.is_empty() {
         step::formatting(root)?;
         tidy(root)?;
         step::clippy(root)?;
     }
-    suites::run(root, names)
+    suites::run(root, names, &stopwatch)
 }
 
 fn tidy(root: &Path) -> Result<(), String> {

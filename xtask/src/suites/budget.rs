@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-/// Of the whole run, compiling included.
+/// Of the whole run, checks and compiling included.
 pub(super) const WHOLE: Duration = Duration::from_secs(45 * 60);
+/// Of formatting, the house rules and clippy, on a machine that has compiled nothing yet.
+pub(super) const CHECKS: Duration = Duration::from_secs(10 * 60);
 /// Of compiling every test from nothing, downloads included.
 pub(super) const COMPILE: Duration = Duration::from_secs(20 * 60);
 /// Of a suite that the table does not name.

@@ -20,14 +20,18 @@ use suite::{Suite, Verdict};
 use table::Row;
 
 /// Compiles the tests, runs those whose suite has one of the names (all of them without names), and prints the table.
-pub(crate) fn run(root: &Path, names: &[String]) -> Result<(), String> {
-    let stopwatch = Stopwatch::start();
+///
+/// The stopwatch runs since the checks were begun, which are the table's first row.
+pub(crate) fn run(root: &Path, names: &[String], stopwatch: &Stopwatch) -> Result<(), String> {
+    let checked = stopwatch.elapsed();
     let is_asked = |suite: &Suite| names.is_empty() || names.iter().any(|name| suite.name.contains(name.as_str()));
     step::say("compile all tests");
     let mut suites = compile::tests(root)?;
     suites.push(documentation(root));
     suites.retain(is_asked);
-    let mut rows = vec![Row::compiled(stopwatch.elapsed())];
+    let compiled = stopwatch.elapsed() - checked;
+    let mut rows =
+        vec![Row::step("(checks)", checked, budget::CHECKS), Row::step("(compile)", compiled, budget::COMPILE)];
 
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
     let logs = target.join("suites");

@@ -25,10 +25,10 @@ impl Row {
         Self { name: suite.name.clone(), verdict, passed, ignored, took, budget: suite.budget() }
     }
 
-    /// Of compiling, which has a budget like any suite.
-    pub(super) fn compiled(took: Duration) -> Self {
-        let verdict = if took > budget::COMPILE { Verdict::OverBudget } else { Verdict::Passed };
-        Self { name: "(compile)".to_owned(), verdict, passed: 0, ignored: 0, took, budget: budget::COMPILE }
+    /// Of a step that runs no tests, which has a budget like any suite; its name stands in brackets.
+    pub(super) fn step(name: &str, took: Duration, budget: Duration) -> Self {
+        let verdict = if took > budget { Verdict::OverBudget } else { Verdict::Passed };
+        Self { name: name.to_owned(), verdict, passed: 0, ignored: 0, took, budget }
     }
 
     /// Whether it is a crate without tests of this kind.
@@ -86,8 +86,10 @@ mod tests {
 
     #[test]
     fn only_a_suite_without_tests_is_left_out() {
-        assert!(!Row::compiled(Duration::ZERO).is_empty());
-        let empty = Row { name: "docs".to_owned(), ..Row::compiled(Duration::ZERO) };
+        let (short, long) = (Duration::ZERO, Duration::from_secs(1));
+        assert!(!Row::step("(compile)", short, long).is_empty());
+        assert_eq!(Row::step("(compile)", long, short).verdict, Verdict::OverBudget);
+        let empty = Row { name: "docs".to_owned(), ..Row::step("(compile)", short, long) };
         assert!(empty.is_empty());
         assert!(!Row { verdict: Verdict::Failed, ..empty }.is_empty());
     }
