@@ -55,7 +55,7 @@ fn config(settings: &Settings) -> Config {
             StoreKind::Memory => StoreChoice::Memory,
         },
         clock: match settings.clock {
-            ClockMode::System => ClockChoice::System,
+            ClockMode::System => ClockChoice::System { start_jump_max: settings.clock_start_jump_max },
             ClockMode::Manual => ClockChoice::Manual { start: settings.clock_start.unwrap_or_else(wall_time) },
         },
         shards_if_new: settings.shards,
@@ -74,8 +74,17 @@ fn wall_time() -> Time {
 }
 
 fn open_failure(error: &punctual_embedded::OpenError) -> Failure {
+    use punctual_embedded::OpenError;
     match error {
-        punctual_embedded::OpenError::Store(error) => store_failure::failure(error),
+        OpenError::Store(error) => store_failure::failure(error),
+        OpenError::Broker(punctual_broker::OpenError::Store(error)) => store_failure::failure(error),
+        OpenError::Broker(punctual_broker::OpenError::Format { .. }) => {
+            Failure::new(Exit::DataCorrupt, error.to_string())
+                .with_hint("see what `punctual check` says of the directory")
+        }
+        OpenError::Broker(punctual_broker::OpenError::Thread(_) | punctual_broker::OpenError::Random(_)) => {
+            Failure::new(Exit::Failed, error.to_string())
+        }
     }
 }
 

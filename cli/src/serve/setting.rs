@@ -75,6 +75,12 @@ pub(crate) const SETTINGS: &[Setting] = &[
     value("cache_bytes", "SIZE", "64MiB", "memory for blocks read from the store"),
     value("clock", "MODE", "system", "`system`, or `manual`: time stands still until `punctual clock advance`"),
     value("clock_start", "TIME", "now", "where a manual clock starts, RFC 3339 or Unix milliseconds"),
+    value(
+        "clock_start_jump_max",
+        "DURATION",
+        "30d",
+        "a start that would jump further ahead holds the schedule until `punctual clock accept`",
+    ),
     value("log.level", "FILTER", "info", "error, warn, info, debug or trace, also by module: `info,punctual=debug`"),
     value("log.format", "FORMAT", "human", "`human` or `json`, one object a line"),
     value("limits.body_bytes_max", "SIZE", "4MiB", "bytes of a message body"),

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
-use punctual_broker_api::{Access, ClockMode, Limits, Time, parse_duration, time_text::parse_time};
+use punctual_broker_api::{Access, ClockMode, DelayMs, Limits, Time, parse_duration, time_text::parse_time};
 
 use super::layers::{Layered, Layers, Source};
 use crate::{exit::Exit, failure::Failure};
@@ -48,6 +48,8 @@ pub(crate) struct Settings {
     pub clock: ClockMode,
     /// Where a manual clock starts; `None` is the wall clock's time.
     pub clock_start: Option<Time>,
+    /// A start that would jump further ahead than this is held until the clock is accepted.
+    pub clock_start_jump_max: DelayMs,
     /// What is logged.
     pub log_level: String,
     /// How it is logged.
@@ -102,6 +104,10 @@ fn size_in_memory(text: &str) -> Result<usize, String> {
     usize::try_from(size(text)?).map_err(|_| "is more than this machine can address".to_owned())
 }
 
+fn duration(text: &str) -> Result<DelayMs, String> {
+    parse_duration(text).map_err(|error| error.to_string())
+}
+
 fn address(text: &str) -> Result<Option<SocketAddr>, String> {
     if text == "off" {
         return Ok(None);
@@ -126,9 +132,7 @@ fn limits(layers: &Layers) -> Result<Limits, Failure> {
         connections_max: read(layers, "limits.connections_max", number)?,
         receive_messages_max: read(layers, "limits.receive_messages_max", number)?,
         receive_bytes_max: read(layers, "limits.receive_bytes_max", size)?,
-        receive_wait_max: read(layers, "limits.receive_wait_max", |text| {
-            parse_duration(text).map_err(|error| error.to_string())
-        })?,
+        receive_wait_max: read(layers, "limits.receive_wait_max", duration)?,
         disk_reserve_bytes: read(layers, "limits.disk_reserve_bytes", size)?,
     })
 }
@@ -162,6 +166,7 @@ impl Settings {
                 "now" => Ok(None),
                 text => parse_time(text).map(Some),
             })?,
+            clock_start_jump_max: read(layers, "clock_start_jump_max", duration)?,
             log_level: layers.get("log.level").text().to_owned(),
             log_format: word(layers, "log.format", &[("human", LogFormat::Human), ("json", LogFormat::Json)])?,
             limits: limits(layers)?,

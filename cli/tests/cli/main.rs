@@ -1,0 +1,13 @@
+//! The binary as its users meet it: real processes, real sockets, real files.
+
+mod bench;
+mod check;
+mod commands;
+mod consume;
+mod crash;
+mod lines;
+mod oracle;
+mod server;
+mod settings;
+mod support;
+mod usage;
