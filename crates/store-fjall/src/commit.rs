@@ -4,8 +4,10 @@ use punctual_store_api::StoreError;
 use punctual_types::{Batch, CommitNumber, Position, Seq, ShardNumber, TimelineId, Write};
 
 use crate::{
+    database::Keyspaces,
     failure,
     keys::{self, record},
+    limits::{ROOM_POLL, SEALED_MEMTABLES_MAX},
     pending::Pending,
     store::Shared,
     syncer::Reclaimable,
@@ -31,7 +33,7 @@ impl Shared {
         // fjall writes batches one after the other in any case. Under a lock of ours the numbers
         // have the order of the journal.
         let writing = self.writing();
-        self.check()?;
+        self.wait_for_room()?;
         batch.commit().map_err(|error| self.fail(StoreError::failed("writing", self.directory.shown(), error)))?;
         // Before the number is known to the syncer, so that nothing is reclaimed below a floor
         // that reads do not see yet.
@@ -41,6 +43,19 @@ impl Shared {
         let number = self.syncs.written(reclaimable);
         drop(writing);
         Ok(number)
+    }
+
+    /// Waits while flushing cannot follow. fjall would do so as well, but for ever once its flusher
+    /// has died; here the latch ends the wait.
+    fn wait_for_room(&self) -> Result<(), StoreError> {
+        loop {
+            self.check()?;
+            let Keyspaces { records, index, state } = &self.keyspaces;
+            if [records, index, state].iter().all(|keyspace| keyspace.sealed_memtable_count() < SEALED_MEMTABLES_MAX) {
+                return Ok(());
+            }
+            std::thread::park_timeout(ROOM_POLL);
+        }
     }
 
     fn gather(&self, shard: ShardNumber, write: Write, pending: &mut Pending) -> Result<(), StoreError> {

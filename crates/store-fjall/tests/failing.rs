@@ -13,7 +13,7 @@ use std::{
 
 use bytes::Bytes;
 use punctual_store_api::{ShardStore, Store, StoreError, testing::wait};
-use punctual_store_fjall::{FjallStore, OpenOptions};
+use punctual_store_fjall::{FjallStore, OpenOptions, limits::SEALED_MEMTABLES_MAX};
 use punctual_types::{Batch, Read, ReadReply, ShardNumber, Time, Write};
 
 const CHILD: &str = "PUNCTUAL_TEST_FAILING_DIRECTORY";
@@ -104,15 +104,38 @@ fn a_journal_that_cannot_be_written_latches_and_loses_nothing_durable() {
     assert!(!keys.contains(&Bytes::from_static(b"later")), "{keys:?}");
 }
 
+const MEMTABLE_BYTES: u64 = 64 << 10;
+
+/// A store that has nowhere to flush to.
+fn open_without_tables(directory: &Path) -> (Arc<FjallStore>, Arc<dyn ShardStore>) {
+    let opened = open(directory, &OpenOptions { memtable_bytes_if_new: MEMTABLE_BYTES, ..options() });
+    for entry in fs::read_dir(directory.join("fjall/keyspaces")).expect("listed") {
+        fs::remove_dir_all(entry.expect("an entry").path()).expect("removed");
+    }
+    opened
+}
+
+#[test]
+fn a_commit_does_not_wait_for_ever_for_a_flusher_that_has_died() {
+    // Often, for it takes a few commits between the death of the flusher and its discovery.
+    for _ in 0..10 {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let (store, shard) = open_without_tables(directory.path());
+        // Far more than may be sealed: on a busy machine fjall may take its time to flush and fail.
+        let failed = (0..1000 * SEALED_MEMTABLES_MAX)
+            .find_map(|_| wait(shard.commit(set(b"big", 2 * MEMTABLE_BYTES as usize))).err())
+            .expect("nothing can be flushed");
+        assert_eq!(store.failure().expect("latched").to_string(), failed.to_string());
+        store.close().expect_err("closing does not wait either");
+    }
+}
+
 #[test]
 fn a_failed_flush_is_noticed_by_a_store_that_nobody_asks() {
     let directory = tempfile::tempdir().expect("a temporary directory");
-    let (store, shard) = open(directory.path(), &OpenOptions { memtable_bytes_if_new: 64 << 10, ..options() });
-    for entry in fs::read_dir(directory.path().join("fjall/keyspaces")).expect("listed") {
-        fs::remove_dir_all(entry.expect("an entry").path()).expect("removed");
-    }
+    let (store, shard) = open_without_tables(directory.path());
     // More than the memory for it: fjall flushes behind our back and fails.
-    wait(shard.commit(set(b"big", 128 << 10))).expect("written");
+    wait(shard.commit(set(b"big", 2 * MEMTABLE_BYTES as usize))).expect("written");
     for _ in 0..500 {
         if store.failure().is_some() {
             break;

@@ -1,6 +1,12 @@
-//! The promises of every store, kept by the memory store in both of its modes.
+//! The promises of every store, kept by the memory store in both of its modes and through the
+//! faulty wrapper.
 
-use punctual_store_api::{Store, testing::Harness};
+use std::sync::Arc;
+
+use punctual_store_api::{
+    Store,
+    testing::{FaultyStore, Harness},
+};
 use punctual_store_memory::MemoryStore;
 
 const SECRET: [u8; 16] = *b"memory has none ";
@@ -53,6 +59,34 @@ impl<const KEPT: usize> Harness for Manual<KEPT> {
     }
 }
 
+/// The wrapper that fails on command, never commanded.
+struct Wrapped {
+    inner: MemoryStore,
+    store: Arc<FaultyStore>,
+}
+
+impl Wrapped {
+    fn around(inner: MemoryStore) -> Self {
+        let (store, _) = FaultyStore::new(Arc::new(inner.clone()));
+        Self { inner, store }
+    }
+}
+
+impl Harness for Wrapped {
+    fn create(shards: u16) -> Self {
+        Self::around(MemoryStore::new(shards, SECRET))
+    }
+
+    fn store(&self) -> &dyn Store {
+        &*self.store
+    }
+
+    fn reopen(self) -> Self {
+        self.store.close().expect("closes");
+        Self::around(self.inner.crash())
+    }
+}
+
 mod at_once {
     use super::AtOnce;
     punctual_store_api::store_conformance!(AtOnce);
@@ -61,6 +95,11 @@ mod at_once {
 mod synced_by_hand {
     use super::Manual;
     punctual_store_api::store_conformance!(Manual<1>);
+}
+
+mod wrapped {
+    use super::Wrapped;
+    punctual_store_api::store_conformance!(Wrapped);
 }
 
 #[test]
