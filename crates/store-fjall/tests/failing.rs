@@ -104,6 +104,69 @@ fn a_journal_that_cannot_be_written_latches_and_loses_nothing_durable() {
     assert!(!keys.contains(&Bytes::from_static(b"later")), "{keys:?}");
 }
 
+/// The child: asks for syncs until one fails.
+#[test]
+fn child_that_meets_a_failed_sync() {
+    let Some(directory) = env::var_os(CHILD) else { return };
+    let directory = Path::new(&directory);
+    let (store, shard) = open(directory, &options());
+    for durable in 1.. {
+        let commit = wait(shard.commit(set(b"key", durable))).expect("written");
+        match wait(shard.durable(commit)) {
+            Ok(answer) => assert_eq!(answer.commit(), commit),
+            Err(error) => {
+                assert!(error.to_string().contains("syncing"), "{error}");
+                assert_eq!(store.failure().expect("latched").to_string(), error.to_string());
+                // Told to the parent: so many bytes were durable.
+                println!("durable {}", durable - 1);
+                break;
+            }
+        }
+    }
+    check_latched(&store, &shard, directory);
+}
+
+#[test]
+fn a_sync_that_fails_is_final_and_not_tried_again() {
+    for failing in [1, 2, 7] {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let log = directory.path().join("strace");
+        let data = directory.path().join("data");
+        let output = Command::new("strace")
+            .args(["-f", "-qq", "-e", "trace=fdatasync", "-e"])
+            .arg(format!("inject=fdatasync:error=EIO:when={failing}"))
+            .arg("-o")
+            .arg(&log)
+            .arg(env::current_exe().expect("this binary"))
+            .args(["child_that_meets_a_failed_sync", "--exact", "--nocapture"])
+            .env(CHILD, &data)
+            .stdin(Stdio::null())
+            .output();
+        let Some(output) = output.ok().filter(|output| !is_refused(output)) else {
+            eprintln!("not run: there is no strace here, or it may not trace");
+            return;
+        };
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+        let log = fs::read_to_string(&log).expect("traced");
+        // A call that another thread interrupts is logged in two lines; the second has no bracket.
+        let syncs = log.lines().filter(|line| line.contains("fdatasync(")).count();
+        assert_eq!(syncs, failing, "no sync after the one that failed:\n{log}");
+        let (_, durable) = text.split_once("durable ").expect("told");
+        let durable: usize = durable.split_whitespace().next().and_then(|text| text.parse().ok()).expect("a number");
+
+        let (_store, shard) = open(&data, &options());
+        let mut found = 0;
+        shard.load_state(&mut |_, value| found = value.len()).expect("shown");
+        assert!(found >= durable, "{durable} bytes were durable and {found} are there");
+    }
+}
+
+/// Whether strace may not trace here, as in some containers.
+fn is_refused(output: &std::process::Output) -> bool {
+    String::from_utf8_lossy(&output.stderr).contains("ptrace")
+}
+
 const MEMTABLE_BYTES: u64 = 64 << 10;
 
 /// A store that has nowhere to flush to.
