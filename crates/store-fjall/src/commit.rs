@@ -1,5 +1,7 @@
 //! Writing a batch.
 
+use std::time::Duration;
+
 use punctual_store_api::StoreError;
 use punctual_types::{Batch, CommitNumber, Position, Seq, ShardNumber, TimelineId, Write};
 
@@ -7,11 +9,14 @@ use crate::{
     database::Keyspaces,
     failure,
     keys::{self, record},
-    limits::{ROOM_POLL, SEALED_MEMTABLES_MAX},
+    limits::SEALED_MEMTABLES_MAX,
     pending::Pending,
     store::Shared,
     syncer::Reclaimable,
 };
+
+/// Pause between two looks at whether a flush has made room.
+const ROOM_POLL: Duration = Duration::from_millis(1);
 
 impl Shared {
     /// Writes a batch of a shard: it is in the journal, handed to the operating system, and

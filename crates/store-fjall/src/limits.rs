@@ -12,8 +12,6 @@ pub const MEMTABLE_BYTES_MAX: u64 = 32 << 20;
 /// Full memtables of a keyspace that may wait to be flushed before commits wait. One less than
 /// fjall's own bound, at which it waits for ever when its flusher has died.
 pub const SEALED_MEMTABLES_MAX: usize = 3;
-/// Pause between two looks at whether a flush has made room.
-pub const ROOM_POLL: Duration = Duration::from_millis(1);
 /// Bytes of all journals before fjall flushes whatever pins the oldest.
 pub const JOURNALS_BYTES_MAX: u64 = 256 << 20;
 /// Threads that flush and compact. Two, so that fjall keeps one free for flushing.
