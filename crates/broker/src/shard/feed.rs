@@ -96,20 +96,31 @@ impl Feed {
         Ok(())
     }
 
-    /// Takes what is ready now, from one partition after the other, beginning with the one whose
-    /// turn it is; answers whether there was any.
+    /// Takes what is ready now, up to the bounds of the call, from one partition after the other,
+    /// beginning with the one whose turn it is.
     pub(crate) async fn take_ready(&mut self, turn: usize) -> Result<Option<Batch>, Error> {
+        let (mut left, mut bytes_left) = (self.waiter.batch_max, self.waiter.bytes_max);
+        let mut taken: Option<Batch> = None;
         for index in 0..self.places.len() {
             let Some(at) = self.places.get((turn + index) % self.places.len()) else { continue };
             let (tried, told) = oneshot::channel();
-            let request = Request::Wait { at: *at, waiter: self.waiter.clone(), keep: false, tried };
-            self.shards.send(at.shard, request).await?;
+            let credit = Arc::new(Credit::once(left));
+            let waiter = Waiter { credit, batch_max: left, bytes_max: bytes_left, ..self.waiter.clone() };
+            self.shards.send(at.shard, Request::Wait { at: *at, waiter, keep: false, tried }).await?;
             let _ = told.await;
-            if let Ok(batch) = self.batches.try_recv() {
-                return Ok(Some(batch));
+            let Ok(batch) = self.batches.try_recv() else { continue };
+            let bytes: usize = batch.deliveries.iter().map(|delivery| delivery.record.body.len()).sum();
+            left = left.saturating_sub(u32::try_from(batch.deliveries.len()).unwrap_or(u32::MAX));
+            bytes_left = bytes_left.saturating_sub(bytes as u64);
+            match &mut taken {
+                None => taken = Some(batch),
+                Some(taken) => taken.deliveries.extend(batch.deliveries),
+            }
+            if left == 0 || bytes_left == 0 {
+                break;
             }
         }
-        Ok(None)
+        Ok(taken)
     }
 
     /// The next batch. May be dropped and asked again.

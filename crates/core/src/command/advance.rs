@@ -67,7 +67,7 @@ impl Shard {
         let next = facts.records(&Self::next_window(id, now)).first().map(|record| record.position.due);
         let Some(partition) = self.partitions.get_mut(&id.into()) else { return Answer::Gone };
         let Some(timeline) = partition.timelines.get_mut(&id.lane) else { return Answer::Gone };
-        let first = timeline.line.offset;
+        let before = timeline.line;
         for record in due.iter().take(crossing) {
             assert!(record.position > timeline.line.position, "records of {id:?} came out of order");
             timeline.line = Mark { offset: timeline.line.offset.next(), position: record.position };
@@ -92,13 +92,13 @@ impl Shard {
         };
         let more = blocked_on.is_none() && next_due.is_some_and(|due| due <= now.floor);
         if crossing > 0 {
-            timeline.crossings.note(first, timeline.line.position, now.floor);
+            timeline.crossings.note(before.offset, before.position, now.floor);
             self.pen.touch(StateKey::Timeline(id));
         }
         self.agenda.set_due(id, &mut timeline.next_due, next_due);
         let mut records = due;
         records.truncate(crossing);
-        Answer::Crossed(Crossed { first, records, more })
+        Answer::Crossed(Crossed { first: before.offset, records, more })
     }
 }
 

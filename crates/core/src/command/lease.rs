@@ -52,32 +52,49 @@ pub struct Delivered {
 }
 
 impl Shard {
-    /// What to read for fresh messages: on from where the reader stands.
-    fn fresh_window(&self, id: TimelineId, number: SubscriptionNumber, max: u32, bytes_max: u64) -> Option<Read> {
-        let timeline = self.timeline(id)?;
-        let reader = self.reader(id, number)?;
-        // What was given back comes first, all of it.
-        let returned = u32::try_from(reader.returned.len()).ok().filter(|returned| *returned <= RETURNED_AT_ONCE)?;
-        let limit = max.checked_sub(returned).filter(|limit| *limit > 0)?;
-        let cursor = reader.cursor.max(reader.acks.floor());
-        if cursor >= timeline.line.offset {
-            return None;
-        }
-        match reader.cursor_position.filter(|_| cursor == reader.cursor) {
-            Some(after) => {
-                Some(Read::Window { timeline: id, after, to: timeline.line.position, limit, bytes_max, values: true })
+    /// What to read for fresh messages: on from where the reader stands. Where it stands by offset
+    /// only (after a restart or a seek) the first is found by counting, and the rest after it.
+    fn fresh_reads(
+        &self,
+        id: TimelineId,
+        number: SubscriptionNumber,
+        max: u32,
+        bytes_max: u64,
+        facts: &Facts,
+    ) -> Vec<Read> {
+        let reads = || {
+            let timeline = self.timeline(id)?;
+            let reader = self.reader(id, number)?;
+            // What was given back comes first, all of it.
+            let returned =
+                u32::try_from(reader.returned.len()).ok().filter(|returned| *returned <= RETURNED_AT_ONCE)?;
+            let limit = max.checked_sub(returned).filter(|limit| *limit > 0)?;
+            let cursor = reader.cursor.max(reader.acks.floor());
+            let window = |after, limit| {
+                let to = timeline.line.position;
+                (limit > 0 && after < to).then_some(Read::Window {
+                    timeline: id,
+                    after,
+                    to,
+                    limit,
+                    bytes_max,
+                    values: true,
+                })
+            };
+            if cursor >= timeline.line.offset {
+                return None;
             }
-            None if cursor == timeline.floor.offset => Some(Read::Window {
-                timeline: id,
-                after: timeline.floor.position,
-                to: timeline.line.position,
-                limit,
-                bytes_max,
-                values: true,
-            }),
-            // Found by counting, and without a bound of bytes: one, and windows go on from there.
-            None => Some(Read::AtOffset { timeline: id, offset: cursor, limit: 1 }),
-        }
+            if let Some(after) = reader.cursor_position.filter(|_| cursor == reader.cursor) {
+                return Some(window(after, limit).into_iter().collect());
+            }
+            if cursor == timeline.floor.offset {
+                return Some(window(timeline.floor.position, limit).into_iter().collect());
+            }
+            let first = Read::AtOffset { timeline: id, offset: cursor, limit: 1 };
+            let rest = facts.records(&first).first().and_then(|record| window(record.position, limit - 1));
+            Some([first].into_iter().chain(rest).collect())
+        };
+        reads().unwrap_or_default()
     }
 
     pub(super) fn lease_reads(
@@ -93,8 +110,8 @@ impl Shard {
         for position in reader.returned.values().take(max.min(RETURNED_AT_ONCE) as usize) {
             facts.want(wanted, Read::Record { timeline: id, position: *position });
         }
-        if let Some(window) = self.fresh_window(id, number, max, bytes_max) {
-            facts.want(wanted, window);
+        for read in self.fresh_reads(id, number, max, bytes_max, facts) {
+            facts.want(wanted, read);
         }
     }
 
@@ -106,7 +123,7 @@ impl Shard {
         facts: &mut Facts,
         now: Now,
     ) -> Answer {
-        let window = self.fresh_window(id, number, to.max, to.bytes_max);
+        let reads = self.fresh_reads(id, number, to.max, to.bytes_max, facts);
         let Some(line) = self.timeline(id).map(|timeline| timeline.line.offset) else { return Answer::Gone };
         let Some(reader) = self.reader(id, number) else { return Answer::Gone };
         let mut candidates: Vec<(Offset, Record)> = Vec::new();
@@ -117,7 +134,7 @@ impl Shard {
                 None => missing.push((*offset, *position)),
             }
         }
-        let fresh = window.map(|window| facts.take_records(&window)).unwrap_or_default();
+        let fresh = reads.iter().flat_map(|read| facts.take_records(read));
         let first = reader.cursor.max(reader.acks.floor());
         candidates
             .extend(fresh.into_iter().enumerate().map(|(index, record)| (Offset(first.0 + index as u64), record)));

@@ -143,7 +143,7 @@ impl Shard {
         }
         // Behind the line a message may be settled and gone. That it was delivered is certain while
         // an outcome that says otherwise would still be remembered: ids cannot be made up.
-        let certain = now.floor < kept_after(position.due) || timeline.crossings.is_recent(position);
+        let certain = now.floor < kept_after(position.due) || timeline.crossings.is_recent(position, now.floor);
         if record.is_some() || certain { Located::Crossed } else { Located::Unknown }
     }
 

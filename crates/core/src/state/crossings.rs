@@ -12,30 +12,28 @@ const CROSSINGS_MAX: usize = 4096;
 pub(crate) struct Crossings {
     /// From which offset on messages crossed at which time.
     log: VecDeque<(Offset, Time)>,
-    /// Where the line stood ten to twenty minutes ago, and since when `newer` stands.
-    older: Position,
-    newer: Position,
-    newer_since: Time,
+    /// Where the line stood at two moments, at least ten minutes apart.
+    older: (Position, Time),
+    newer: (Position, Time),
 }
 
 impl Crossings {
     /// The past of a line that was found here at start.
     pub(crate) fn starting_at(line: Position, now: Time) -> Self {
-        Self { log: VecDeque::new(), older: line, newer: line, newer_since: now }
+        Self { log: VecDeque::new(), older: (line, now), newer: (line, now) }
     }
 
-    /// Notes that the messages from `first` on crossed at `now`, when the line stood at `line`.
-    pub(crate) fn note(&mut self, first: Offset, line: Position, now: Time) {
+    /// Notes that the messages from `first` on crossed at `now`, when the line had stood at `before`.
+    pub(crate) fn note(&mut self, first: Offset, before: Position, now: Time) {
         if self.log.back().is_none_or(|(_, at)| *at != now) {
             if self.log.len() == CROSSINGS_MAX {
                 self.log.pop_front();
             }
             self.log.push_back((first, now));
         }
-        if now.since(self.newer_since) >= limits::OUTCOME_KEPT {
+        if now.since(self.newer.1) >= limits::OUTCOME_KEPT {
             self.older = self.newer;
-            self.newer = line;
-            self.newer_since = now;
+            self.newer = (before, now);
         }
     }
 
@@ -45,8 +43,11 @@ impl Crossings {
         self.log.get(after.checked_sub(1)?).map(|(_, at)| *at)
     }
 
-    /// Whether a position behind the line was surely still ahead of it ten minutes ago.
-    pub(crate) fn is_recent(&self, position: Position) -> bool {
-        position > self.older
+    /// Whether a position behind the line crossed it lately: surely when that was within ten
+    /// minutes, surely not when it was more than twenty ago.
+    pub(crate) fn is_recent(&self, position: Position, now: Time) -> bool {
+        let since =
+            |(line, at): (Position, Time)| position > line && now.since(at).ms() <= 2 * limits::OUTCOME_KEPT.ms();
+        since(self.newer) || since(self.older)
     }
 }

@@ -1,0 +1,175 @@
+//! Answers, crashes and failures.
+
+mod support;
+
+use std::{sync::Arc, time::Duration};
+
+use punctual_broker_api::{AckOutcome, Broker as _, Code, Health, Kind, NewMessage, PublishStatus, SubscriptionPatch};
+use punctual_store_api::testing::{Faults, FaultyStore, Lasting};
+use punctual_store_memory::MemoryStore;
+use support::*;
+
+fn with_dedup(body: &str, dedup_id: &str) -> NewMessage {
+    NewMessage { dedup_id: Some(dedup_id.to_owned()), ..after(body, secs(60)) }
+}
+
+/// A broker over a store that can be told to fail or to hold its syncs.
+async fn faulty() -> (Rig, Faults) {
+    let memory = Arc::new(MemoryStore::new(4, [7; 16]));
+    let (store, faults) = FaultyStore::new(memory.clone());
+    let broker = open(store).await;
+    (Rig { broker, store: memory }, faults)
+}
+
+/// Whether the call is still waiting after everything that could happen has happened.
+async fn is_waiting<T>(call: &tokio::task::JoinHandle<T>) -> bool {
+    for _ in 0..50 {
+        tokio::time::timeout(Duration::from_millis(2), std::future::pending::<()>()).await.expect_err("never ready");
+    }
+    !call.is_finished()
+}
+
+#[test]
+fn what_was_answered_is_there_after_a_crash() {
+    run(async {
+        let rig = Rig::new().await;
+        let published = rig.publish("t", after("x", secs(60))).await;
+        let rig = rig.crash().await;
+        rig.advance(secs(60)).await;
+        let got = rig.receive_one("t/s").await;
+        assert_eq!((&got.id, bodies(&[got.clone()])), (&published.id, vec!["x".to_owned()]));
+        rig.ack("t/s", &[got]).await;
+        let rig = rig.crash().await;
+        assert!(rig.receive("t/s", 1).await.is_empty(), "an acked message came back");
+        assert_eq!(rig.stats("t").await.acked_total, 1);
+    });
+}
+
+#[test]
+fn what_was_leased_at_a_crash_is_ready_again_and_old_receipts_are_void() {
+    run(async {
+        let rig = Rig::new().await;
+        rig.publish("t", message("x")).await;
+        let before = rig.receive_one("t/s").await;
+        let rig = rig.crash().await;
+        let after = rig.receive_one("t/s").await;
+        assert_eq!((after.attempt, &after.id), (1, &before.id));
+        assert_eq!(rig.ack("t/s", &[before]).await, [AckOutcome::LeaseLost]);
+        assert_eq!(rig.ack("t/s", &[after]).await, [AckOutcome::Acked]);
+    });
+}
+
+#[test]
+fn time_goes_on_where_it_was_after_a_crash() {
+    run(async {
+        let rig = Rig::new().await;
+        rig.advance(secs(100)).await;
+        rig.publish("t", after("x", secs(60))).await;
+        let rig = rig.crash().await;
+        assert_eq!(rig.broker.clock().await.expect("a clock").now, at(100_000));
+    });
+}
+
+#[test]
+fn a_duplicate_is_not_answered_before_the_first_is_safe_and_a_crash_forgets_both() {
+    run(async {
+        let (rig, faults) = faulty().await;
+        rig.publish("t", message("warm up")).await;
+        faults.hold();
+        let publish = |rig: &Rig| {
+            let broker = rig.broker.clone();
+            tokio::spawn(async move { broker.publish(topic("t"), vec![with_dedup("x", "d")]).await })
+        };
+        let first = publish(&rig);
+        assert!(is_waiting(&first).await);
+        let second = publish(&rig);
+        assert!(is_waiting(&second).await, "the duplicate was answered while the first may still be lost");
+        faults.release();
+        let first = first.await.expect("no panic").expect("answered").pop().expect("one").expect("accepted");
+        let second = second.await.expect("no panic").expect("answered").pop().expect("one").expect("a duplicate");
+        assert_eq!((second.status, second.id), (PublishStatus::Duplicate, first.id));
+    });
+}
+
+#[test]
+fn a_read_only_answer_waits_for_the_writes_that_it_rests_on() {
+    run(async {
+        let (rig, faults) = faulty().await;
+        let published = rig.publish("t", after("x", secs(60))).await;
+        faults.hold();
+        let broker = rig.broker.clone();
+        let handle = rig.id(&published.id);
+        let cancel = tokio::spawn(async move { broker.cancel(topic("t"), handle).await });
+        assert!(is_waiting(&cancel).await);
+        let broker = rig.broker.clone();
+        let handle = rig.id(&published.id);
+        let look = tokio::spawn(async move { broker.get(topic("t"), handle).await });
+        assert!(is_waiting(&look).await, "`not found` was answered while the cancel may still be lost");
+        faults.release();
+        cancel.await.expect("no panic").expect("cancelled");
+        assert_eq!(look.await.expect("no panic").expect_err("gone").code, Code::MessageNotFound);
+    });
+}
+
+#[test]
+fn an_undurable_message_is_not_offered() {
+    run(async {
+        let (rig, faults) = faulty().await;
+        rig.broker.put_subscription(sub("t/s"), SubscriptionPatch::default()).await.expect("made");
+        faults.hold();
+        let broker = rig.broker.clone();
+        let publish = tokio::spawn(async move { broker.publish(topic("t"), vec![message("x")]).await });
+        assert!(is_waiting(&publish).await);
+        assert!(rig.receive("t/s", 1).await.is_empty());
+        faults.release();
+        publish.await.expect("no panic").expect("answered");
+        let mut waiting = receive("t/s", 1);
+        waiting.wait = secs(10);
+        assert_eq!(rig.broker.receive(waiting).await.expect("received").len(), 1);
+    });
+}
+
+#[test]
+fn after_a_failed_sync_nothing_is_acknowledged_any_more() {
+    run(async {
+        let (rig, faults) = faulty().await;
+        rig.publish("t", message("fine")).await;
+        let got = rig.receive_one("t/s").await;
+        faults.fail_durable(1, Lasting::Once);
+        let error = rig.try_publish("t", message("lost?")).await.expect_err("not acknowledged");
+        assert_eq!((error.code, error.kind()), (Code::OutcomeUnknown, Kind::UnknownOutcome));
+        let failure = rig.broker.failed().await;
+        assert!(failure.to_string().contains("store failed"), "{failure}");
+        assert!(matches!(rig.broker.health().await, Ok(Health::Failed(_))));
+        let again = rig.try_publish("t", message("no")).await.expect_err("latched");
+        assert_eq!(again.code, Code::OutcomeUnknown);
+        let ack = rig.broker.ack(sub("t/s"), vec![got.receipt]).await.expect_err("latched");
+        assert_eq!(ack.code, Code::OutcomeUnknown);
+    });
+}
+
+#[test]
+fn after_a_failed_commit_nothing_is_acknowledged_any_more() {
+    run(async {
+        let (rig, faults) = faulty().await;
+        rig.publish("t", message("fine")).await;
+        faults.fail_commit(1, Lasting::Once);
+        assert_eq!(rig.try_publish("t", message("x")).await.expect_err("failed").code, Code::OutcomeUnknown);
+        rig.broker.failed().await;
+        assert_eq!(rig.try_publish("t", message("x")).await.expect_err("latched").code, Code::OutcomeUnknown);
+    });
+}
+
+#[test]
+fn a_closed_broker_takes_nothing_and_opens_again_with_everything() {
+    run(async {
+        let rig = Rig::new().await;
+        rig.publish("t", message("x")).await;
+        rig.receive_one("t/s").await;
+        rig.broker.close().await.expect("closed");
+        assert_eq!(rig.try_publish("t", message("y")).await.expect_err("stopping").code, Code::ShuttingDown);
+        let rig = rig.crash().await;
+        let got = rig.receive("t/s", 10).await;
+        assert_eq!((bodies(&got), got[0].attempt), (vec!["x".to_owned()], 1));
+    });
+}
