@@ -33,6 +33,7 @@ pub(crate) async fn run(settings: Settings, output: Output) -> Result<(), Failur
             return Ok(());
         }
     };
+    tracing::info!(version = env!("CARGO_PKG_VERSION"), data = %settings.data.display(), "serving");
     print_banner(&settings, http.as_ref(), grpc.as_ref(), output)?;
     let (stop, doors) = open_doors(&settings, &broker, http, grpc);
     let ended = tokio::select! {

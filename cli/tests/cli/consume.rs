@@ -15,6 +15,7 @@ async fn publish(server: &Server, bodies: &[&str]) {
 #[tokio::test]
 async fn messages_are_acked_once_they_are_printed() {
     let server = Server::manual().await;
+    server.text(&["sub", "set", "orders", "other"]).await;
     publish(&server, &["one", "two", "three"]).await;
     assert_eq!(server.text(&["consume", "orders", "-s", "a", "--max", "2"]).await, "one\ntwo\n");
     assert_eq!(server.text(&["consume", "orders", "-s", "a"]).await, "three\n");

@@ -12,7 +12,7 @@ use crate::support::Server;
 
 /// A file of messages that is known from three numbers.
 #[derive(Clone, Copy, Debug)]
-pub struct Plan {
+pub(crate) struct Plan {
     pub lines: u64,
     pub spread: Duration,
     pub seed: u64,
@@ -20,14 +20,14 @@ pub struct Plan {
 
 impl Plan {
     /// The delay of a line: spread evenly over the whole spread, in no order.
-    pub fn delay_ms(self, line: u64) -> u64 {
+    pub(crate) fn delay_ms(self, line: u64) -> u64 {
         let mixed =
             (line ^ self.seed).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_left(31).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let spread = u64::try_from(self.spread.as_millis()).expect("a spread of a test");
         mixed % spread.max(1)
     }
 
-    pub fn body(self, line: u64) -> String {
+    pub(crate) fn body(self, line: u64) -> String {
         format!(
             "line {line} of {} due after {} ms, seed {}, {}",
             self.lines,
@@ -38,7 +38,7 @@ impl Plan {
     }
 
     /// Writes one message a line; the first line has number 1, as the command counts.
-    pub fn write(self, path: &Path) {
+    pub(crate) fn write(self, path: &Path) {
         let mut text = String::new();
         for line in 1..=self.lines {
             let object = serde_json::json!({"body": self.body(line), "delay": self.delay_ms(line)});
@@ -55,13 +55,13 @@ impl Plan {
 
 /// Ties broker time to this process's clock: the broker showed `broker_ms` no earlier than at `at`.
 #[derive(Clone, Copy, Debug)]
-pub struct ClockTie {
+pub(crate) struct ClockTie {
     at: Instant,
     broker_ms: u64,
 }
 
 impl ClockTie {
-    pub async fn of(server: &Server) -> Self {
+    pub(crate) async fn of(server: &Server) -> Self {
         let at = now();
         let clock = server.json(&["clock", "show"]).await.remove(0);
         let broker_ms = ms(clock["now"].as_str().expect("a time"));
@@ -81,17 +81,17 @@ impl ClockTie {
 
 /// The meter of the tests.
 #[allow(clippy::disallowed_methods, reason = "a meter of elapsed time")]
-pub fn now() -> Instant {
+pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
 /// Unix milliseconds of a time as the command prints it.
-pub fn ms(time: &str) -> u64 {
+pub(crate) fn ms(time: &str) -> u64 {
     punctual_broker_api::time_text::parse_time(time).expect(time).unix_ms()
 }
 
 /// A delivery as it was received.
-pub struct Received<'a> {
+pub(crate) struct Received<'a> {
     pub body: &'a str,
     pub at: Instant,
     pub published_at_ms: u64,
@@ -101,7 +101,7 @@ pub struct Received<'a> {
 }
 
 /// What one subscription has seen.
-pub struct Judge {
+pub(crate) struct Judge {
     plan: Plan,
     tie: ClockTie,
     pub seen: Vec<u32>,
@@ -111,14 +111,14 @@ pub struct Judge {
 }
 
 impl Judge {
-    pub fn new(plan: Plan, tie: ClockTie) -> Self {
+    pub(crate) fn new(plan: Plan, tie: ClockTie) -> Self {
         let lines = usize::try_from(plan.lines).expect("a number of a test") + 1;
         let lateness = Histogram::new_with_max(3_600_000, 3).expect("constant bounds");
         Self { plan, tie, seen: vec![0; lines], acked: vec![false; lines], faults: Vec::new(), lateness }
     }
 
     /// Takes in a delivery; answers its line.
-    pub fn take(&mut self, received: &Received<'_>) -> Option<usize> {
+    pub(crate) fn take(&mut self, received: &Received<'_>) -> Option<usize> {
         let Some(line) = self.plan.line_of(received.body) else {
             self.faults.push(format!("phantom: {}", received.body));
             return None;
@@ -150,16 +150,16 @@ impl Judge {
     }
 
     /// How many different lines have come.
-    pub fn unique(&self) -> usize {
+    pub(crate) fn unique(&self) -> usize {
         self.seen.iter().filter(|count| **count > 0).count()
     }
 
     /// Deliveries beyond the first of a line.
-    pub fn repeated(&self) -> u32 {
+    pub(crate) fn repeated(&self) -> u32 {
         self.seen.iter().map(|count| count.saturating_sub(1)).sum()
     }
 
-    pub fn lateness_text(&self) -> String {
+    pub(crate) fn lateness_text(&self) -> String {
         let at = |quantile| self.lateness.value_at_quantile(quantile);
         format!(
             "lateness of {} deliveries: p50 {} ms, p90 {} ms, p99 {} ms, p99.9 {} ms, max {} ms",
@@ -173,16 +173,48 @@ impl Judge {
     }
 
     /// The first faults, for a message that fits on a screen.
-    pub fn shown_faults(&self) -> String {
+    pub(crate) fn shown_faults(&self) -> String {
         let shown: Vec<&str> = self.faults.iter().take(10).map(String::as_str).collect();
         format!("{} faults: {}", self.faults.len(), shown.join("; "))
     }
 }
 
 /// A number that a test takes from the environment, or its default.
-pub fn size(variable: &str, default: u64) -> u64 {
+pub(crate) fn size(variable: &str, default: u64) -> u64 {
     match std::env::var(variable) {
         Ok(text) => text.parse().unwrap_or_else(|_| panic!("{variable} is not a whole number: {text}")),
         Err(_) => default,
+    }
+}
+
+#[test]
+fn the_judge_finds_every_planted_fault() {
+    let plan = Plan { lines: 10, spread: Duration::from_millis(1000), seed: 3 };
+    let at = now();
+    let tie = ClockTie { at, broker_ms: 5000 };
+    let judged = |line: u64, body: &str, early_ms: u64, due_too_soon: u64, acked: bool| {
+        let mut judge = Judge::new(plan, tie);
+        judge.acked[usize::try_from(line).expect("small")] = acked;
+        let due = 5000 + plan.delay_ms(line);
+        judge.take(&Received {
+            body,
+            at: at + Duration::from_millis(plan.delay_ms(line)) - Duration::from_millis(early_ms),
+            published_at_ms: 5000,
+            deliver_at_ms: due - due_too_soon,
+            delivered_at_ms: due - due_too_soon,
+            lateness_ms: 0,
+        });
+        judge.faults
+    };
+    let good = plan.body(4);
+    assert_eq!(judged(4, &good, 0, 0, false), [] as [String; 0]);
+    for (name, faults) in [
+        ("phantom", judged(4, "line 11 of 10", 0, 0, false)),
+        ("altered", judged(4, &good.replace('x', "y"), 0, 0, false)),
+        ("early: ", judged(4, &good, 2, 0, false)),
+        ("early by the broker's own", judged(4, &good, 0, 1, false)),
+        ("zombie", judged(4, &good, 0, 0, true)),
+    ] {
+        assert!(faults.len() == 1 && faults[0].starts_with(name), "{name}: {faults:?}");
     }
 }

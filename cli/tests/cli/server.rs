@@ -22,6 +22,17 @@ fn listing(directory: &Path) -> Vec<(String, u64)> {
     entries
 }
 
+/// A format file as a later version would write it: its check holds in every version.
+fn with_format(ours: &str, version: u32) -> String {
+    let (checked, _) = ours.rsplit_once("check ").expect("a check");
+    let checked = checked.replace("\nformat 1\n", &format!("\nformat {version}\n"));
+    let fnv1a = checked
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    assert_ne!(format!("{checked}check {fnv1a:016x}\n"), ours);
+    format!("{checked}check {fnv1a:016x}\n")
+}
+
 #[tokio::test]
 async fn it_says_where_it_listens_and_where_its_data_is_and_stops_when_asked() {
     let directory = tempfile::tempdir().expect("a directory");
@@ -42,6 +53,7 @@ async fn it_says_where_it_listens_and_where_its_data_is_and_stops_when_asked() {
 async fn it_stops_in_time_with_a_consumer_that_waits_and_gives_back_what_was_leased() {
     let directory = tempfile::tempdir().expect("a directory");
     let server = Server::start(&["--data", text(directory.path())]).await;
+    server.text(&["sub", "set", "orders", "a"]).await;
     server.text(&["publish", "orders", "x"]).await;
     let slow = server.run(&["consume", "orders", "-s", "a", "--follow", "--exec", "sleep 600"]);
     let leased = async {
@@ -79,8 +91,7 @@ async fn a_directory_of_a_newer_format_or_of_something_else_is_refused_with_code
     assert_eq!(Server::start(&["--data", text(&data)]).await.stop().await.code(), Some(0));
     let format = data.join("punctual.format");
     let ours = fs::read_to_string(&format).expect("a format file of text");
-    let newer = ours.replacen('1', "9", 1);
-    assert_ne!(newer, ours, "{ours}");
+    let newer = with_format(&ours, 9);
     fs::write(&format, &newer).expect("written");
     let before = listing(&data);
     let said = refused(&data).await;
@@ -131,6 +142,15 @@ async fn a_full_disk_is_refused_with_code_14() {
 async fn damaged_data_is_refused_with_code_15() {
     let directory = tempfile::tempdir().expect("a directory");
     assert_eq!(Server::start(&["--data", text(directory.path())]).await.stop().await.code(), Some(0));
+    let format = directory.path().join("punctual.format");
+    let ours = fs::read_to_string(&format).expect("a format file of text");
+    let flipped = ours.replacen("format 1", "format 3", 1);
+    fs::write(&format, &flipped).expect("written");
+    let said = refused(directory.path()).await;
+    assert_eq!(said.code, 15, "a flipped bit is not taken for a newer version: {said:?}");
+    assert!(said.stderr.contains(text(&format)), "{said:?}");
+    assert_eq!(fs::read_to_string(&format).expect("still there"), flipped);
+    fs::write(&format, ours).expect("written");
     fs::remove_dir_all(directory.path().join("fjall")).expect("the database was there");
     let said = refused(directory.path()).await;
     assert_eq!(said.code, 15, "{said:?}");

@@ -14,10 +14,10 @@ use tokio::{
 };
 
 /// Longer than anything takes unless it hangs.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The binary, without settings of whoever runs the tests.
-pub fn punctual() -> Command {
+pub(crate) fn punctual() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_punctual"));
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("PUNCTUAL_") {
@@ -30,7 +30,7 @@ pub fn punctual() -> Command {
 
 /// What a command said and how it ended.
 #[derive(Debug)]
-pub struct Said {
+pub(crate) struct Said {
     pub code: i32,
     pub stdout: String,
     pub stderr: String,
@@ -38,13 +38,13 @@ pub struct Said {
 
 impl Said {
     /// The lines of stdout, each one object.
-    pub fn objects(&self) -> Vec<Value> {
+    pub(crate) fn objects(&self) -> Vec<Value> {
         let parse = |line: &str| serde_json::from_str(line).unwrap_or_else(|error| panic!("{line}: {error}"));
         self.stdout.lines().map(parse).collect()
     }
 
     /// The one object on stdout.
-    pub fn object(&self) -> Value {
+    pub(crate) fn object(&self) -> Value {
         let mut objects = self.objects();
         assert_eq!(objects.len(), 1, "{self:?}");
         objects.remove(0)
@@ -52,7 +52,7 @@ impl Said {
 }
 
 /// Runs a command to its end.
-pub async fn finish(mut command: Command, input: &[u8]) -> Said {
+pub(crate) async fn finish(mut command: Command, input: &[u8]) -> Said {
     let mut child = command.stdin(Stdio::piped()).spawn().expect("the binary starts");
     let mut stdin = child.stdin.take().expect("a pipe");
     let feeding = async {
@@ -72,14 +72,14 @@ pub async fn finish(mut command: Command, input: &[u8]) -> Said {
 }
 
 /// Runs the binary with these arguments.
-pub async fn run(args: &[&str]) -> Said {
+pub(crate) async fn run(args: &[&str]) -> Said {
     let mut command = punctual();
     command.args(args);
     finish(command, b"").await
 }
 
 /// A running `punctual serve`; killed with this value.
-pub struct Server {
+pub(crate) struct Server {
     child: Child,
     pub grpc: String,
     pub http: String,
@@ -88,12 +88,12 @@ pub struct Server {
 
 impl Server {
     /// Starts one on free ports.
-    pub async fn start(args: &[&str]) -> Self {
+    pub(crate) async fn start(args: &[&str]) -> Self {
         Self::start_on("127.0.0.1:0", args).await
     }
 
     /// Starts one with gRPC at an address.
-    pub async fn start_on(grpc: &str, args: &[&str]) -> Self {
+    pub(crate) async fn start_on(grpc: &str, args: &[&str]) -> Self {
         let mut command = punctual();
         command.args(["serve", "--json", "--http", "127.0.0.1:0", "--grpc", grpc]).args(args);
         command.stderr(Stdio::inherit());
@@ -113,59 +113,59 @@ impl Server {
     }
 
     /// One with a manual clock and nothing on disk: what it answers depends on nothing else.
-    pub async fn manual() -> Self {
+    pub(crate) async fn manual() -> Self {
         Self::start(&["--store", "memory", "--clock", "manual", "--clock-start", "2030-01-01T00:00:00Z"]).await
     }
 
     /// Runs a command against it.
-    pub async fn run(&self, args: &[&str]) -> Said {
+    pub(crate) async fn run(&self, args: &[&str]) -> Said {
         self.run_with(args, b"").await
     }
 
     /// The same with something on standard input.
-    pub async fn run_with(&self, args: &[&str], input: &[u8]) -> Said {
+    pub(crate) async fn run_with(&self, args: &[&str], input: &[u8]) -> Said {
         let mut command = punctual();
         command.args(args).args(["--server", &self.grpc]);
         finish(command, input).await
     }
 
     /// Runs a command that must succeed and answers its stdout.
-    pub async fn text(&self, args: &[&str]) -> String {
+    pub(crate) async fn text(&self, args: &[&str]) -> String {
         let said = self.run(args).await;
         assert_eq!(said.code, 0, "{args:?}: {said:?}");
         said.stdout
     }
 
     /// Runs a command that must succeed with `--json` and answers its objects.
-    pub async fn json(&self, args: &[&str]) -> Vec<Value> {
+    pub(crate) async fn json(&self, args: &[&str]) -> Vec<Value> {
         let said = self.run(&[args, &["--json"]].concat()).await;
         assert_eq!(said.code, 0, "{args:?}: {said:?}");
         said.objects()
     }
 
-    pub fn signal(&self, signal: rustix::process::Signal) {
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
         let pid = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
         rustix::process::kill_process(pid.expect("it runs"), signal).expect("it can be signalled");
     }
 
     /// Waits for its end.
-    pub async fn ended(mut self) -> ExitStatus {
+    pub(crate) async fn ended(mut self) -> ExitStatus {
         timeout(PATIENCE, self.child.wait()).await.expect("it ends in time").expect("its status")
     }
 
     /// Asks it to stop and waits.
-    pub async fn stop(self) -> ExitStatus {
+    pub(crate) async fn stop(self) -> ExitStatus {
         self.signal(rustix::process::Signal::TERM);
         self.ended().await
     }
 
     /// Kills it where it stands.
-    pub async fn kill(mut self) {
+    pub(crate) async fn kill(mut self) {
         self.child.kill().await.expect("it can be killed");
     }
 }
 
 /// A path as an argument.
-pub fn text(path: &Path) -> &str {
+pub(crate) fn text(path: &Path) -> &str {
     path.to_str().expect("a path in UTF-8")
 }

@@ -12,7 +12,7 @@ async fn a_wrong_command_line_ends_with_code_2_and_names_the_argument() {
         (&["publish", "or ders", "x"], "TOPIC"),
         (&["publish", "orders", "x", "-H", "novalue"], "NAME=VALUE"),
         (&["publish", "orders", "--lines", "f", "--key", "k"], "--key"),
-        (&["publish", "orders", "x", "--raw"], "--lines"),
+        (&["publish", "orders", "x", "--raw"], "--raw"),
         (&["consume", "orders"], "--subscription"),
         (&["consume", "orders", "-s", "a", "--max", "0"], "--max"),
         (&["consume", "orders", "-s", "a", "--ack", "--no-ack"], "--no-ack"),

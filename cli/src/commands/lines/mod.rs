@@ -30,21 +30,21 @@ const CHUNKS_READ_AHEAD: usize = 4;
 #[command(next_help_heading = "With --lines")]
 pub(crate) struct LineOptions {
     /// Every line is a body, also one that is a JSON object
-    #[arg(long, requires = "lines")]
+    #[arg(long, conflicts_with = "body")]
     raw: bool,
     /// Messages of a batch
-    #[arg(long, value_name = "N", default_value_t = 1000, requires = "lines",
+    #[arg(long, value_name = "N", default_value_t = 1000, conflicts_with = "body",
         value_parser = clap::value_parser!(u32).range(1..=10_000))]
     batch: u32,
     /// Batches under way at once; 1 keeps the order of the file among messages of the same time
-    #[arg(long, value_name = "N", default_value_t = 8, requires = "lines",
+    #[arg(long, value_name = "N", default_value_t = 8, conflicts_with = "body",
         value_parser = clap::value_parser!(u32).range(1..=256))]
     in_flight: u32,
     /// How long to try again what the broker could not take
-    #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "60s", requires = "lines")]
+    #[arg(long, value_name = "DURATION", value_parser = parse_duration, default_value = "60s", conflicts_with = "body")]
     retry_for: DelayMs,
     /// Give lines no dedup ids: a line whose outcome is unknown is then reported and not sent again
-    #[arg(long, requires = "lines", conflicts_with = "dedup_id")]
+    #[arg(long, conflicts_with_all = ["body", "dedup_id"])]
     no_dedup: bool,
 }
 
