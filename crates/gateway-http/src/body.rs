@@ -152,19 +152,21 @@ async fn gather(body: &mut Body, bound: Bound, exact: Option<u64>, held: &mut He
     }
 }
 
-/// Reads and drops a body that nobody asked for; whether it was read to its end.
+/// Reads and drops a body that nobody asked for, if it is short; whether it was read to its end.
 pub(crate) async fn discard(mut body: Body) -> bool {
     if body.is_end_stream() {
         return true;
     }
-    if body.size_hint().upper().is_none_or(|bytes| bytes > limits::UNWANTED_BYTES_MAX) {
+    if body.size_hint().lower() > limits::UNWANTED_BYTES_MAX {
         return false;
     }
     let read = async {
+        let mut left = limits::UNWANTED_BYTES_MAX;
         while let Some(frame) = body.frame().await {
-            if frame.is_err() {
-                return false;
-            }
+            let Ok(frame) = frame else { return false };
+            let bytes = frame.data_ref().map_or(0, Bytes::len);
+            let Some(still) = u64::try_from(bytes).ok().and_then(|bytes| left.checked_sub(bytes)) else { return false };
+            left = still;
         }
         true
     };

@@ -86,7 +86,11 @@ impl HttpGateway {
             tokio::select! {
                 biased;
                 () = &mut stop => break,
-                Some(_ended) = open.tasks.join_next() => {}
+                Some(ended) = open.tasks.join_next() => {
+                    if let Err(error) = ended {
+                        tracing::error!(%error, "an HTTP connection ended by a bug");
+                    }
+                }
                 accepted = listener.accept() => match accepted {
                     Ok((stream, _)) => open.accept(stream),
                     // The system is out of descriptors or memory, or the peer has gone already. To
