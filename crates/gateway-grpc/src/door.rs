@@ -8,6 +8,7 @@ use std::{
 };
 
 use futures_util::future::BoxFuture;
+use http_body_util::BodyExt;
 use punctual_broker_api::{Access, Error};
 use punctual_proto::status::{from_status, to_status};
 use tonic::{
@@ -66,6 +67,7 @@ where
             metrics.answered(call, error.code.slug());
             return Box::pin(std::future::ready(Ok(to_status(&error).into_http())));
         }
+        let request = if call == SUBSCRIBE { request.map(tell_cancels) } else { request };
         let answer = self.inner.call(request);
         Box::pin(async move {
             let mut response = answer.await?;
@@ -74,6 +76,19 @@ where
             Ok(response)
         })
     }
+}
+
+/// The call whose cancelled streams are told from its half-closed ones.
+const SUBSCRIBE: &str = "Broker/Subscribe";
+
+/// The library takes a request stream that the client cancelled for one that it half-closed. Under
+/// another code it is an error, as it has to be: what a cancelled consumer holds goes back with its
+/// attempt raised.
+fn tell_cancels(body: Body) -> Body {
+    Body::new(body.map_err(|status| match status.code() {
+        tonic::Code::Cancelled => Status::new(fault::CANCELLED, "the client cancelled the stream"),
+        _ => status,
+    }))
 }
 
 /// The code that an answer begins with: an error stands in the headers when nothing else is

@@ -7,6 +7,9 @@ use tonic::Status;
 
 use crate::limits::RETRY_AFTER_MS;
 
+/// What a cancelled request stream ends with, inside this door.
+pub(crate) const CANCELLED: tonic::Code = tonic::Code::Aborted;
+
 /// The status itself when it carries our details, else the same with details of its own.
 pub(crate) fn detailed(status: Status) -> Status {
     if from_status(&status).is_some() {

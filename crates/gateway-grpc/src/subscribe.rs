@@ -260,7 +260,7 @@ async fn why_ended(context: &Context) -> Option<Status> {
 
 /// Whether a broken request stream is a lost connection and not something that the client sent.
 fn is_loss(status: &Status) -> bool {
-    std::error::Error::source(status).is_some() || status.code() == tonic::Code::Cancelled
+    std::error::Error::source(status).is_some() || status.code() == fault::CANCELLED
 }
 
 /// Deliveries in replies that a client with the usual limit on messages takes.

@@ -1,0 +1,10 @@
+//! The gRPC door over real sockets: before the real broker, and before a scripted one where a test
+//! needs what the real one does not do on demand.
+
+mod bad_input;
+mod consumer;
+mod door;
+mod publish_stream;
+mod subscribe_stream;
+mod support;
+mod tour;
