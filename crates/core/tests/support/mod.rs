@@ -1,0 +1,3 @@
+//! What the tests of the core share.
+
+pub(crate) mod house;

@@ -1,0 +1,7 @@
+//! The stage on which transcripts are played: verbs to commands, answers to text.
+
+mod answers;
+mod stage;
+mod words;
+
+pub(crate) use stage::Stage;
