@@ -32,6 +32,12 @@ impl Failure {
         Self::new(exit, String::new())
     }
 
+    /// Ends the process in another way.
+    pub(crate) fn with_exit(mut self, exit: Exit) -> Self {
+        self.exit = exit;
+        self
+    }
+
     /// Says what to do.
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());

@@ -9,5 +9,6 @@ mod lines;
 mod oracle;
 mod server;
 mod settings;
+mod store_failure;
 mod support;
 mod usage;

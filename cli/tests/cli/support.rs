@@ -94,9 +94,14 @@ impl Server {
 
     /// Starts one with gRPC at an address.
     pub(crate) async fn start_on(grpc: &str, args: &[&str]) -> Self {
+        Self::start_with(grpc, args, Stdio::inherit()).await
+    }
+
+    /// The same, its log going somewhere else.
+    pub(crate) async fn start_with(grpc: &str, args: &[&str], log: Stdio) -> Self {
         let mut command = punctual();
         command.args(["serve", "--json", "--http", "127.0.0.1:0", "--grpc", grpc]).args(args);
-        command.stderr(Stdio::inherit());
+        command.stderr(log);
         let mut child = command.spawn().expect("the binary starts");
         let mut stdout = BufReader::new(child.stdout.take().expect("a pipe"));
         let mut line = String::new();
@@ -143,9 +148,13 @@ impl Server {
         said.objects()
     }
 
-    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+    pub(crate) fn pid(&self) -> rustix::process::Pid {
         let pid = self.child.id().and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
-        rustix::process::kill_process(pid.expect("it runs"), signal).expect("it can be signalled");
+        pid.expect("it runs")
+    }
+
+    pub(crate) fn signal(&self, signal: rustix::process::Signal) {
+        rustix::process::kill_process(self.pid(), signal).expect("it can be signalled");
     }
 
     /// Waits for its end.

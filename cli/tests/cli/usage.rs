@@ -25,6 +25,7 @@ async fn a_wrong_command_line_ends_with_code_2_and_names_the_argument() {
         (&["serve", "--colour"], "--colour"),
         (&["serve", "--shards", "0"], "1 to 1024"),
         (&["bench", "publish", "--delays", "gauss:1s"], "uniform"),
+        (&["topic", "ls", "--server", "not an address"], "not an address"),
         (&["no-such-command"], "no-such-command"),
     ] {
         let said = run(args).await;

@@ -36,7 +36,7 @@ pub(crate) struct LineOptions {
     #[arg(long, value_name = "N", default_value_t = 1000, conflicts_with = "body",
         value_parser = clap::value_parser!(u32).range(1..=10_000))]
     batch: u32,
-    /// Batches under way at once; 1 keeps the order of the file among messages of the same time
+    /// Batches under way at once; they are accepted in the order of the file, but for what is sent again
     #[arg(long, value_name = "N", default_value_t = 8, conflicts_with = "body",
         value_parser = clap::value_parser!(u32).range(1..=256))]
     in_flight: u32,
@@ -68,17 +68,26 @@ pub(crate) async fn publish_lines(
         read_chunks(&path, reader::Form { raw: options.raw, template, numbering, batch }, &chunks)
     });
     let output = connection.shared.output();
-    let sender = Sender::new(connection, topic, options.retry_for);
+    let sender = Sender::new(connection, topic, options.retry_for, options.in_flight as usize);
     let mut tally = Tally::begin(output, bytes_total);
     let mut under_way = FuturesUnordered::new();
     let mut signals = StopSignals::listen()?;
     let mut more = true;
     let mut stopped = false;
+    // The first batch goes alone: it may have to make the topic, and the next, which would find it
+    // made, could overtake it there.
+    let mut at_once = 1;
     while more || !under_way.is_empty() {
         tokio::select! {
             biased;
-            Some(done) = under_way.next(), if !under_way.is_empty() => tally.add(done?)?,
-            chunk = received.recv(), if more && under_way.len() < options.in_flight as usize => match chunk {
+            Some(done) = under_way.next(), if !under_way.is_empty() => {
+                let answered = done?;
+                if !answered.published.is_empty() {
+                    at_once = options.in_flight as usize;
+                }
+                tally.add(answered)?;
+            }
+            chunk = received.recv(), if more && under_way.len() < at_once => match chunk {
                 Some(chunk) => under_way.push(sender.send(chunk)),
                 None => more = false,
             },

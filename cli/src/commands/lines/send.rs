@@ -1,8 +1,10 @@
 //! One chunk on its way, until every line of it has its answer.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{future::Future, time::Duration};
 
-use punctual_broker_api::{Broker, Code, DelayMs, Error, Kind, NewMessage, Published, TopicPath};
+use punctual_broker_api::{Code, DelayMs, Error, Kind, NewMessage, Published, TopicPath};
+use punctual_client::{Client, Publisher};
+use tokio::sync::Mutex;
 
 use super::reader::{Chunk, LineNumber};
 use crate::{
@@ -28,12 +30,22 @@ pub(crate) struct Answered {
     pub bytes: u64,
 }
 
-/// Sends chunks.
+/// Sends chunks, in their order, on one stream, which is opened again after it broke.
 pub(crate) struct Sender {
-    broker: Arc<dyn Broker>,
+    client: Client,
+    stream: Mutex<Stream>,
+    /// Requests that may be under way on the stream.
+    window: usize,
     output: Output,
     topic: TopicPath,
     retry_for: Duration,
+}
+
+/// The stream in use, and how many there were before it.
+#[derive(Default)]
+struct Stream {
+    number: u64,
+    publisher: Option<Publisher>,
 }
 
 /// What to do after an error.
@@ -76,9 +88,32 @@ fn is_final(error: &Error) -> bool {
 
 impl Sender {
     /// Sends to a topic.
-    pub(crate) fn new(connection: Connection, topic: TopicPath, retry_for: DelayMs) -> Self {
+    pub(crate) fn new(connection: Connection, topic: TopicPath, retry_for: DelayMs, window: usize) -> Self {
         let output = connection.shared.output();
-        Self { broker: connection.broker, output, topic, retry_for: Duration::from_millis(retry_for.ms()) }
+        let retry_for = Duration::from_millis(retry_for.ms());
+        Self { client: connection.client, stream: Mutex::default(), window, output, topic, retry_for }
+    }
+
+    /// Publishes on the stream; one that broke is put away, so that the next attempt opens another.
+    async fn publish(&self, messages: Vec<NewMessage>) -> Result<Vec<Result<Published, Error>>, Error> {
+        // The lock is fair and held only while a stream is opened, so chunks keep their order.
+        let (number, publisher) = {
+            let mut stream = self.stream.lock().await;
+            let publisher = match &stream.publisher {
+                Some(publisher) => publisher.clone(),
+                None => stream.publisher.insert(self.client.publisher(self.window).await?).clone(),
+            };
+            (stream.number, publisher)
+        };
+        let answer = publisher.publish(self.topic.clone(), messages).await;
+        if answer.as_ref().is_err_and(|error| matches!(error.kind(), Kind::Unavailable | Kind::UnknownOutcome)) {
+            let mut stream = self.stream.lock().await;
+            // Of all that failed with one stream the first puts it away, not its successor.
+            if stream.number == number {
+                *stream = Stream { number: number + 1, publisher: None };
+            }
+        }
+        answer
     }
 
     /// Sends a chunk until every line has its answer or the time for retries is over.
@@ -113,7 +148,7 @@ impl Sender {
         answered: &mut Answered,
     ) -> Result<Vec<(LineNumber, NewMessage, Error)>, Failure> {
         let batch = messages.iter().map(|(_, message)| message.clone()).collect();
-        let results = match self.broker.publish(self.topic.clone(), batch).await {
+        let results = match self.publish(batch).await {
             Ok(results) => results,
             Err(error) if is_final(&error) => return Err(error.into()),
             Err(error) => vec![Err(error); messages.len()],
