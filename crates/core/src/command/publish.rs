@@ -221,7 +221,8 @@ impl Shard {
             self.note_outcome_of_dedup(id, &record, entry.position, Outcome::Replaced, facts, now);
         }
         let place = self.message_place(id, reference(id, entry));
-        let expires_at = kept_after(now.floor.max(entry.position.due));
+        // As in `note_gone`: also past its first due time, where its id would look for it.
+        let expires_at = kept_after(now.floor.max(entry.position.due).max(entry.first.due));
         let gone = Outcome::Replaced.entry(entry.first, entry.position, now.floor, expires_at);
         self.pen.write(facts, Write::PutIndex { place, entry: gone });
         self.count_cancelled(id, 1);
