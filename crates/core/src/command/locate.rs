@@ -176,7 +176,7 @@ impl Shard {
         let entry = outcome.entry(message.first, position, now.floor, expires_at);
         let place = self.message_place(id, message);
         self.pen.write(facts, Write::PutIndex { place, entry });
-        if let Some(key) = &record.key {
+        if let Some(key) = record.key.as_ref().filter(|_| has_own_handles(record)) {
             let place = self.place(id, IndexKind::Key, key.as_bytes());
             let entry = outcome.entry(message.first, position, now.floor, kept_after(now.floor));
             self.pen.write(facts, Write::PutIndex { place, entry });
@@ -195,7 +195,7 @@ impl Shard {
         facts: &mut Facts,
         now: Now,
     ) {
-        let Some(dedup_id) = &record.dedup_id else { return };
+        let Some(dedup_id) = record.dedup_id.as_ref().filter(|_| has_own_handles(record)) else { return };
         let place = self.place(id, IndexKind::Dedup, dedup_id.as_bytes());
         let expires_at = self.dedup_end(id, record).max(now.floor);
         let entry = outcome.entry(record.message.first, position, record.published_at, expires_at);
@@ -219,7 +219,8 @@ impl Shard {
         now: Now,
     ) -> Position {
         self.remove(facts, timeline, position);
-        let (key, dedup_id) = (record.key.clone(), record.dedup_id.clone());
+        let handles = has_own_handles(&record).then(|| (record.key.clone(), record.dedup_id.clone()));
+        let (key, dedup_id) = handles.unwrap_or_default();
         let (published_at, window_end) = (record.published_at, self.dedup_end(timeline.into(), &record));
         let moved = self.insert(facts, timeline, due, |position| {
             record.deliver_at = position.due;
@@ -243,4 +244,10 @@ impl Shard {
         }
         moved
     }
+}
+
+/// Whether the key and the dedup id of a message are entries of the partition it lies in: those of
+/// a dead letter belong to the topic it was published to, and name other messages here.
+fn has_own_handles(record: &MessageRecord) -> bool {
+    record.dead_letter.is_none()
 }
