@@ -19,7 +19,7 @@ use tokio::sync::mpsc;
 
 use crate::{connection::Connection, exit::Exit, failure::Failure, serve::StopSignals};
 use reader::{Chunk, Numbering, read_chunks};
-use send::Sender;
+use send::{Answered, Sender};
 use tally::Tally;
 
 /// Chunks that are read ahead of the senders. With the bytes of a chunk this bounds the memory.
@@ -81,7 +81,7 @@ pub(crate) async fn publish_lines(
         tokio::select! {
             biased;
             Some(done) = under_way.next(), if !under_way.is_empty() => {
-                let answered = done?;
+                let answered: Answered = done?;
                 if !answered.published.is_empty() {
                     at_once = options.in_flight as usize;
                 }
