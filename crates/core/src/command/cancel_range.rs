@@ -1,6 +1,6 @@
 //! Cancelling a range, a bounded piece at a time, so that others are served between pieces.
 
-use punctual_types::{Now, Position, Read, Seq, TimelineId, Write, limits};
+use punctual_types::{IndexKind, Now, Position, Read, Seq, TimelineId, Write, limits};
 
 use super::{Answer, locate::Outcome};
 use crate::{Facts, format::MessageRecord, state::Shard};
@@ -31,8 +31,13 @@ impl Shard {
         facts: &Facts,
         wanted: &mut Vec<Read>,
     ) {
-        if let Some(window) = self.cancel_range_window(id, after, to) {
-            facts.want(wanted, window);
+        let Some(window) = self.cancel_range_window(id, after, to) else { return };
+        facts.want(wanted, window);
+        for stored in facts.records(&window) {
+            let key = MessageRecord::decode(stored.value.clone()).ok().and_then(|record| record.key);
+            if let Some(key) = key {
+                facts.want(wanted, Read::Lookup(self.place(id.into(), IndexKind::Key, key.as_bytes())));
+            }
         }
     }
 

@@ -178,8 +178,12 @@ impl Shard {
         self.pen.write(facts, Write::PutIndex { place, entry });
         if let Some(key) = record.key.as_ref().filter(|_| has_own_handles(record)) {
             let place = self.place(id, IndexKind::Key, key.as_bytes());
-            let entry = outcome.entry(message.first, position, now.floor, kept_after(now.floor));
-            self.pen.write(facts, Write::PutIndex { place, entry });
+            // A message that was delivered now has given its key up before it crossed: where the
+            // entry was read and is another's by now, it stays.
+            if facts.entry(place).is_none_or(|entry| entry.first == message.first) {
+                let entry = outcome.entry(message.first, position, now.floor, kept_after(now.floor));
+                self.pen.write(facts, Write::PutIndex { place, entry });
+            }
         }
         self.note_outcome_of_dedup(id, record, position, outcome, facts, now);
     }
