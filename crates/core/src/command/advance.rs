@@ -92,7 +92,7 @@ impl Shard {
         };
         let more = blocked_on.is_none() && next_due.is_some_and(|due| due <= now.floor);
         if crossing > 0 {
-            timeline.crossings.note(before.offset, before.position, now.floor);
+            timeline.crossings.note(before.offset, now.floor);
             self.pen.touch(StateKey::Timeline(id));
         }
         self.agenda.set_due(id, &mut timeline.next_due, next_due);

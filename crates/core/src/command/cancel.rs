@@ -31,7 +31,11 @@ impl Shard {
                 CancelAnswer::Cancelled
             }
             Located::Decided { outcome: Outcome::Cancelled } => CancelAnswer::Cancelled,
-            Located::Decided { outcome: Outcome::DeliveredNow } | Located::Crossed => CancelAnswer::TooLate,
+            Located::Decided { outcome: Outcome::DeliveredNow } => CancelAnswer::TooLate,
+            Located::Crossed => {
+                self.remember_crossed(id, handle, facts, now);
+                CancelAnswer::TooLate
+            }
             Located::Decided { .. } | Located::Unknown => CancelAnswer::NotFound,
         })
     }

@@ -36,7 +36,10 @@ impl Shard {
                 DeliverNowAnswer::DeliveredNow
             }
             Located::Decided { outcome: Outcome::DeliveredNow } => DeliverNowAnswer::DeliveredNow,
-            Located::Crossed => DeliverNowAnswer::TooLate,
+            Located::Crossed => {
+                self.remember_crossed(id, handle, facts, now);
+                DeliverNowAnswer::TooLate
+            }
             Located::Decided { .. } | Located::Unknown => DeliverNowAnswer::NotFound,
         })
     }

@@ -47,7 +47,12 @@ impl Shard {
             return None;
         }
         let (message, position) = self.standing(id, handle, facts)?;
-        Some((message, id.lane(Lane::Priority(message.priority)), position))
+        let timeline = id.lane(Lane::Priority(message.priority));
+        let ahead = self.timeline(timeline).is_some_and(|it| it.is_ahead(position));
+        if entry.is_some_and(|entry| self.is_forgotten(handle, &entry, ahead, self.meta.time)) {
+            return None;
+        }
+        Some((message, timeline, position))
     }
 
     pub(super) fn get_reads(&self, id: PartitionId, handle: &MessageHandle, facts: &Facts, wanted: &mut Vec<Read>) {

@@ -39,6 +39,8 @@ pub(crate) enum Outcome {
     Replaced = 3,
     /// It was made due before its time.
     DeliveredNow = 4,
+    /// It crossed the line, and somebody was told so.
+    Crossed = 5,
 }
 
 impl Outcome {
@@ -48,6 +50,7 @@ impl Outcome {
             1 => Self::Moved,
             3 => Self::Replaced,
             4 => Self::DeliveredNow,
+            5 => Self::Crossed,
             // Of values that no version wrote, the one that promises least.
             _ => Self::Cancelled,
         }
@@ -57,7 +60,7 @@ impl Outcome {
     pub(crate) fn is_pending(self) -> bool {
         match self {
             Self::Scheduled | Self::Moved => true,
-            Self::Cancelled | Self::Replaced | Self::DeliveredNow => false,
+            Self::Cancelled | Self::Replaced | Self::DeliveredNow | Self::Crossed => false,
         }
     }
 
@@ -129,7 +132,11 @@ impl Shard {
                 Outcome::DeliveredNow if now.floor < kept_after(entry.at) || timeline.is_ahead(position) => {
                     return Located::Decided { outcome };
                 }
-                Outcome::Scheduled | Outcome::Moved | Outcome::DeliveredNow => {}
+                Outcome::Crossed if now.floor < kept_after(entry.at) => return Located::Crossed,
+                Outcome::Scheduled | Outcome::Moved | Outcome::DeliveredNow | Outcome::Crossed => {}
+            }
+            if self.is_forgotten(handle, &entry, timeline.is_ahead(position), now.floor) {
+                return Located::Unknown;
             }
         }
         let record = facts.record(timeline_id, position);
@@ -142,9 +149,26 @@ impl Shard {
             };
         }
         // Behind the line a message may be settled and gone. That it was delivered is certain while
-        // an outcome that says otherwise would still be remembered: ids cannot be made up.
-        let certain = now.floor < kept_after(position.due) || timeline.crossings.is_recent(position, now.floor);
-        if record.is_some() || certain { Located::Crossed } else { Located::Unknown }
+        // an outcome that says otherwise would still be remembered: ids cannot be made up. When the
+        // line passed it says nothing, since it may have passed long after the due time.
+        if record.is_some() || now.floor < kept_after(position.due) { Located::Crossed } else { Located::Unknown }
+    }
+
+    /// Whether an entry counts no longer, be it still there or not: a key says nothing of a message
+    /// that crossed once its last outcome has been kept for its time.
+    pub(super) fn is_forgotten(&self, handle: &MessageHandle, entry: &IndexEntry, ahead: bool, now: Time) -> bool {
+        matches!(handle, MessageHandle::Key(_)) && !ahead && now >= entry.expires_at
+    }
+
+    /// Remembers that somebody was told that a message has crossed: it may be acked and dropped
+    /// next, and who asks again within ten minutes is to hear the same.
+    pub(super) fn remember_crossed(&mut self, id: PartitionId, handle: &MessageHandle, facts: &mut Facts, now: Now) {
+        let place = self.handle_place(id, handle);
+        let Some((message, position)) = self.standing(id, handle, facts) else { return };
+        // What leads to where a moved message stands is kept for as long as it was to be.
+        let expires_at = facts.entry(place).map_or(Time::ZERO, |entry| entry.expires_at).max(kept_after(now.floor));
+        let entry = Outcome::Crossed.entry(message.first, position, now.floor, expires_at);
+        self.pen.write(facts, Write::PutIndex { place, entry });
     }
 
     /// Takes a scheduled message away and remembers why, under every handle it has.

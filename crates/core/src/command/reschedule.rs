@@ -41,7 +41,11 @@ impl Shard {
                 let moved = self.move_to((message, timeline, position), *record, due, Outcome::Moved, facts, now);
                 RescheduleAnswer::Rescheduled { due: moved.due }
             }
-            Located::Decided { outcome: Outcome::DeliveredNow } | Located::Crossed => RescheduleAnswer::TooLate,
+            Located::Decided { outcome: Outcome::DeliveredNow } => RescheduleAnswer::TooLate,
+            Located::Crossed => {
+                self.remember_crossed(id, handle, facts, now);
+                RescheduleAnswer::TooLate
+            }
             Located::Decided { .. } | Located::Unknown => RescheduleAnswer::NotFound,
         })
     }

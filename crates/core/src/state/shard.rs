@@ -119,7 +119,7 @@ impl Shard {
         match key {
             StateKey::Shard => self.meta = ShardMeta::decode(value)?,
             StateKey::Timeline(id) => {
-                let timeline = Timeline::load(TimelineState::decode(value)?, self.meta.time);
+                let timeline = Timeline::load(TimelineState::decode(value)?);
                 let unknown_due = (timeline.scheduled > 0).then_some(Time::ZERO);
                 let partition = self.partitions.entry(id.into()).or_default();
                 let timeline = partition.timelines.entry(id.lane).insert_entry(timeline).into_mut();

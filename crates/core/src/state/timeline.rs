@@ -24,14 +24,14 @@ pub(crate) struct Timeline {
 
 impl Timeline {
     /// A timeline as it was stored. What is due next is not stored: the first advance finds it.
-    pub(crate) fn load(state: TimelineState, now: Time) -> Self {
+    pub(crate) fn load(state: TimelineState) -> Self {
         Self {
             line: state.line,
             floor: state.floor,
             scheduled: state.scheduled,
             next_due: None,
             blocked_on: None,
-            crossings: Crossings::starting_at(state.line.position, now),
+            crossings: Crossings::default(),
         }
     }
 
