@@ -12,7 +12,10 @@ use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use punctual_broker_api::{AckOutcome, Broker, DelayMs, SubscribeRequest, SubscriptionPath};
 use tokio::sync::watch;
 
-use crate::{limits, oracle::Received, publisher::Issued, stopwatch::Stopwatch};
+use crate::{oracle::Received, publisher::Issued, stopwatch::Stopwatch};
+
+/// Ack calls of one consumer under way at once, before it takes no more messages.
+const ACKS_UNDER_WAY: usize = 16;
 
 /// What the consumers of one subscription share.
 #[derive(Debug)]
@@ -64,7 +67,7 @@ impl ConsumerTask {
         loop {
             tokio::select! {
                 Some(outcomes) = acks.next(), if !acks.is_empty() => self.count(outcomes),
-                next = consumer.next(), if acks.len() < limits::ACKS_UNDER_WAY_MAX => {
+                next = consumer.next(), if acks.len() < ACKS_UNDER_WAY => {
                     let Some(deliveries) = next else { break };
                     let now = self.watch.now();
                     let mut receipts = Vec::with_capacity(deliveries.len());

@@ -253,3 +253,34 @@ impl PublishedLoad {
         self.latency.record_many(took, self.accepted - before);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_that_cannot_be_run_is_refused_before_anything_is_made() {
+        let good = Load {
+            size: BODY_BYTES_MIN,
+            batch: 1,
+            in_flight: 1,
+            rate: None,
+            messages: Some(1),
+            duration: None,
+            delays: Delays::None,
+            seed: 0,
+        };
+        assert!(good.check(limits::PRODUCERS_MAX).is_ok());
+        assert!(good.check(limits::PRODUCERS_MAX + 1).is_err());
+        assert!(good.check(0).is_err());
+        for bad in [
+            Load { size: BODY_BYTES_MIN - 1, ..good.clone() },
+            Load { batch: 0, ..good.clone() },
+            Load { in_flight: 0, ..good.clone() },
+            Load { rate: Some(0), ..good.clone() },
+            Load { messages: None, ..good.clone() },
+        ] {
+            assert!(bad.check(1).is_err(), "{bad:?}");
+        }
+    }
+}

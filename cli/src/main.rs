@@ -6,6 +6,7 @@ mod connection;
 mod exit;
 mod failure;
 mod json;
+mod limits;
 mod message_line;
 mod output;
 mod random;

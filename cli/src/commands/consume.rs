@@ -10,13 +10,12 @@ use punctual_broker_api::{
 
 use super::exec::Exec;
 use crate::{
-    connection::Connection, exit::Exit, failure::Failure, json, output::Output, serve::StopSignals, stopwatch::pause,
+    connection::Connection, exit::Exit, failure::Failure, json, limits::CONCURRENCY_MAX, output::Output,
+    serve::StopSignals, stopwatch::pause,
 };
 
 /// Messages that may be on their way to us at once.
 const WINDOW: u64 = 1000;
-/// Commands that may run at once.
-const CONCURRENCY_MAX: u32 = 1000;
 /// The pause before a lost stream is opened again.
 const REOPEN_AFTER: Duration = Duration::from_millis(500);
 

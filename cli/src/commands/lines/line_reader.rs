@@ -2,9 +2,6 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-/// Bytes of a line: a body of 4 MiB in base64 with everything that can stand beside it.
-pub(crate) const LINE_BYTES_MAX: usize = 8 << 20;
-
 /// Bytes that are read at once.
 const BUFFER_BYTES: usize = 256 << 10;
 
@@ -97,6 +94,19 @@ mod tests {
     fn lines_end_with_or_without_carriage_returns_and_the_last_needs_no_end() {
         assert_eq!(lines(b"a\n\nb\r\nc"), [line("a"), line(""), line("b"), line("c")]);
         assert_eq!(lines(b""), []);
+    }
+
+    #[test]
+    fn a_line_may_be_as_long_as_the_limit_and_no_longer() {
+        use crate::limits::LINE_BYTES_MAX;
+        let mut text = vec![b'x'; LINE_BYTES_MAX];
+        text.push(b'\n');
+        text.resize(2 * LINE_BYTES_MAX + 2, b'y');
+        let mut reader = LineReader::new(text.as_slice(), LINE_BYTES_MAX);
+        let mut next = || reader.next().expect("memory does not fail");
+        assert!(matches!(next(), Next::Line(line) if line.len() == LINE_BYTES_MAX));
+        assert_eq!(next(), Next::TooLong);
+        assert_eq!(next(), Next::End);
     }
 
     #[test]

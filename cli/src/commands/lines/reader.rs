@@ -6,8 +6,8 @@ use bytes::Bytes;
 use punctual_broker_api::{Code, Error, NewMessage};
 use tokio::sync::mpsc;
 
-use super::line_reader::{LINE_BYTES_MAX, LineReader, Next};
-use crate::{exit::Exit, failure::Failure, message_line};
+use super::line_reader::{LineReader, Next};
+use crate::{exit::Exit, failure::Failure, limits::LINE_BYTES_MAX, message_line};
 
 /// Bytes of bodies after which a chunk is full.
 const CHUNK_BYTES: usize = 1 << 20;
