@@ -27,6 +27,11 @@ type Answer = Result<Results, Error>;
 /// by the broker in the order in which [`Publisher::publish`] was first polled. Clones share the
 /// stream and the window.
 ///
+/// Answers come in the order of the requests, so that one topic's slow sync holds up the answers
+/// behind it: a publisher for each durability is the better choice where that matters, and it is why
+/// [`Client`] itself publishes call by call. On two cores, 50 requests of 64 messages in flight, a
+/// publisher moves a quarter more messages than that.
+///
 /// A stream that broke stays broken: every further publish says so, and a new publisher is had from
 /// [`Client::publisher`].
 ///

@@ -4,6 +4,7 @@
 mod bad_input;
 mod consumer;
 mod door;
+mod limits;
 mod publish_stream;
 mod subscribe_stream;
 mod support;

@@ -148,7 +148,7 @@ impl Drop for ScriptedConsumer {
 impl Broker for Scripted {
     /// Answers every message with its body as its id. A topic named after a code is refused with it.
     fn publish(&self, topic: TopicPath, messages: Vec<NewMessage>) -> Reply<'_, Vec<Result<Published, Error>>> {
-        let bodies: Vec<_> = messages.iter().map(|m| String::from_utf8_lossy(&m.body).into_owned()).collect();
+        let bodies: Vec<_> = messages.iter().map(|m| String::from_utf8_lossy(&m.body).trim_end().to_owned()).collect();
         self.note(format!("publish {} {}", topic.topic, bodies.join("+")));
         Box::pin(async move {
             if let Some(code) = Code::from_slug(topic.topic.as_str()) {
