@@ -15,7 +15,7 @@ mod fault;
 mod gateway;
 mod health;
 mod incoming;
-mod limits;
+pub mod limits;
 mod messages;
 mod metrics;
 mod publish;

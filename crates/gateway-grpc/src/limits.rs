@@ -3,47 +3,47 @@
 use std::time::Duration;
 
 /// How long requests in flight may take to be answered once the door stops.
-pub(crate) const STOP_GRACE: Duration = Duration::from_secs(10);
+pub const STOP_GRACE: Duration = Duration::from_secs(10);
 /// Bytes of a request beyond those that the broker counts as its batch: field tags and lengths of
 /// ten thousand messages, and names.
-pub(crate) const REQUEST_OVERHEAD_BYTES_MAX: usize = 4 << 20;
+pub const REQUEST_OVERHEAD_BYTES_MAX: usize = 4 << 20;
 /// Calls and streams of one connection at once; further ones wait at the client.
-pub(crate) const STREAMS_PER_CONNECTION_MAX: u32 = 1024;
+pub const STREAMS_PER_CONNECTION_MAX: u32 = 1024;
 /// Bytes of the headers of one call.
-pub(crate) const CALL_HEADERS_BYTES_MAX: u32 = 16 << 10;
+pub const CALL_HEADERS_BYTES_MAX: u32 = 16 << 10;
 /// Bytes that a client may send ahead on one stream: two full-sized bodies' worth in flight on a
 /// fast link, and no more than that buffered for a stream nobody reads.
-pub(crate) const STREAM_WINDOW_BYTES: u32 = 1 << 20;
+pub const STREAM_WINDOW_BYTES: u32 = 1 << 20;
 /// Bytes that a client may send ahead on one connection.
-pub(crate) const CONNECTION_WINDOW_BYTES: u32 = 4 << 20;
+pub const CONNECTION_WINDOW_BYTES: u32 = 4 << 20;
 /// How often an idle connection is asked whether it is alive: often enough that the leases of a
 /// vanished consumer return within minutes, seldom enough that thousands of idle ones cost nothing.
-pub(crate) const PING_INTERVAL: Duration = Duration::from_secs(60);
+pub const PING_INTERVAL: Duration = Duration::from_secs(60);
 /// How long the answer to that may take.
-pub(crate) const PING_TIMEOUT: Duration = Duration::from_secs(20);
+pub const PING_TIMEOUT: Duration = Duration::from_secs(20);
 /// How long a new connection may take to send its first bytes.
-pub(crate) const FIRST_BYTES_WAIT_MAX: Duration = Duration::from_secs(10);
+pub const FIRST_BYTES_WAIT_MAX: Duration = Duration::from_secs(10);
 /// Connections over the limit that are told so at once; those beyond are closed without a word.
-pub(crate) const REFUSALS_MAX: usize = 64;
+pub const REFUSALS_MAX: usize = 64;
 /// How long a connection over the limit is kept to be told so.
-pub(crate) const REFUSAL_LIFETIME: Duration = Duration::from_secs(1);
+pub const REFUSAL_LIFETIME: Duration = Duration::from_secs(1);
 /// How long a failed accept (no descriptor left) keeps the door from trying the next.
-pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+pub const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// When a refused connection or call may be tried again.
-pub(crate) const RETRY_AFTER_MS: u64 = 1000;
+pub const RETRY_AFTER_MS: u64 = 1000;
 /// Requests of one PublishStream in flight: the next is read when the first of them was answered.
-pub(crate) const PUBLISHES_IN_FLIGHT_MAX: usize = 256;
+pub const PUBLISHES_IN_FLIGHT_MAX: usize = 256;
 /// Bytes of one PublishStream in flight.
-pub(crate) const PUBLISH_BYTES_IN_FLIGHT_MAX: usize = 32 << 20;
+pub const PUBLISH_BYTES_IN_FLIGHT_MAX: usize = 32 << 20;
 /// Requests of one Subscribe in flight (acks and the like): the next is read when the first of
 /// them was answered and its answer taken.
-pub(crate) const SUBSCRIBE_REQUESTS_IN_FLIGHT_MAX: usize = 64;
+pub const SUBSCRIBE_REQUESTS_IN_FLIGHT_MAX: usize = 64;
 /// Replies of a stream that wait for the connection to take them.
-pub(crate) const REPLIES_BUFFERED_MAX: usize = 16;
+pub const REPLIES_BUFFERED_MAX: usize = 16;
 /// Bytes of bodies in one `Deliveries` after which the next delivery begins another: most gRPC
 /// libraries refuse messages over 4 MiB unless told otherwise.
-pub(crate) const DELIVERIES_BYTES: usize = 1 << 20;
+pub const DELIVERIES_BYTES: usize = 1 << 20;
 /// Bytes of bodies that a Receive without `max_bytes` answers, for the same reason.
-pub(crate) const RECEIVE_BYTES_DEFAULT: u64 = 3 << 20;
+pub const RECEIVE_BYTES_DEFAULT: u64 = 3 << 20;
 /// How often somebody who watches the health is looked after.
-pub(crate) const HEALTH_WATCH_INTERVAL: Duration = Duration::from_secs(1);
+pub const HEALTH_WATCH_INTERVAL: Duration = Duration::from_secs(1);

@@ -23,6 +23,28 @@ fn orders() -> String {
     "orders".to_owned()
 }
 
+/// The code and the field of each answer, in order.
+const EXPECTED: [(Code, &str); 18] = [
+    (Code::MalformedRequest, "messages"),
+    (Code::InvalidName, "topic"),
+    (Code::InvalidName, "namespace"),
+    (Code::InvalidName, "subscription"),
+    (Code::InvalidDuration, "wait"),
+    (Code::InvalidField, "max_bytes"),
+    (Code::InvalidDuration, "lease"),
+    (Code::InvalidField, "max"),
+    (Code::InvalidField, "wait"),
+    (Code::InvalidDuration, "lease"),
+    (Code::MalformedRequest, "id"),
+    (Code::InvalidTime, "from"),
+    (Code::MalformedRequest, "all"),
+    (Code::InvalidDuration, "bucket"),
+    (Code::MalformedRequest, "namespace"),
+    (Code::InvalidName, "topic"),
+    (Code::InvalidDuration, "by"),
+    (Code::UnknownField, "reset"),
+];
+
 #[tokio::test]
 async fn calls_with_bad_input_are_refused_by_code_and_field() {
     let (broker, served, _client) = real().await;
@@ -62,29 +84,9 @@ async fn calls_with_bad_input_are_refused_by_code_and_field() {
                 .await,
         ),
     ];
-    let expected = [
-        (Code::MalformedRequest, "messages"),
-        (Code::InvalidName, "topic"),
-        (Code::InvalidName, "namespace"),
-        (Code::InvalidName, "subscription"),
-        (Code::InvalidDuration, "wait"),
-        (Code::InvalidField, "max_bytes"),
-        (Code::InvalidDuration, "lease"),
-        (Code::InvalidField, "max"),
-        (Code::InvalidField, "wait"),
-        (Code::InvalidDuration, "lease"),
-        (Code::MalformedRequest, "id"),
-        (Code::InvalidTime, "from"),
-        (Code::MalformedRequest, "all"),
-        (Code::InvalidDuration, "bucket"),
-        (Code::MalformedRequest, "namespace"),
-        (Code::InvalidName, "topic"),
-        (Code::InvalidDuration, "by"),
-        (Code::UnknownField, "reset"),
-    ];
     assert_eq!(
         answers.map(|(code, field)| format!("{code:?} {field}")),
-        expected.map(|(code, field)| format!("{code:?} {field}"))
+        EXPECTED.map(|(code, field)| format!("{code:?} {field}"))
     );
     let all = PageRequest { limit: 10, cursor: None };
     let topics = broker.list_topics(NamespaceName::default(), all).await.expect("a page");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use prometheus_client::{encoding::text::encode, registry::Registry};
 use punctual_broker_api::Access;
 use punctual_client::{Broker as _, Client, ClientConfig};
-use punctual_gateway_grpc::{GrpcGateway, GrpcMetrics};
+use punctual_gateway_grpc::{GrpcGateway, GrpcMetrics, limits};
 use punctual_proto::v1::{NewMessage, PublishRequest};
 use tokio::{
     io::AsyncReadExt as _,
@@ -30,7 +30,7 @@ async fn seconds_until_closed(stream: &mut TcpStream) -> u64 {
 async fn a_connection_that_says_nothing_is_closed() {
     let served = Served::open_with(Scripted::new(), Access::default(), 1).await;
     let mut silent = TcpStream::connect(served.address).await.expect("connected");
-    assert_eq!(seconds_until_closed(&mut silent).await, 10);
+    assert_eq!(seconds_until_closed(&mut silent).await, limits::FIRST_BYTES_WAIT_MAX.as_secs());
     Client::connect(ClientConfig::new(served.address.to_string())).await.expect("its place is free again");
     served.close().await;
 }
@@ -39,20 +39,20 @@ async fn a_connection_that_says_nothing_is_closed() {
 async fn connections_far_over_the_limit_are_closed_at_once_and_those_told_so_soon_after() {
     let served = Served::open_with(Scripted::new(), Access::default(), 0).await;
     let mut told = Vec::new();
-    for _ in 0..64 {
+    for _ in 0..limits::REFUSALS_MAX {
         told.push(TcpStream::connect(served.address).await.expect("connected"));
     }
     let mut beyond = TcpStream::connect(served.address).await.expect("connected");
     assert_eq!(seconds_until_closed(&mut beyond).await, 0);
     for stream in &mut told {
-        assert!(seconds_until_closed(stream).await <= 1);
+        assert!(seconds_until_closed(stream).await <= limits::REFUSAL_LIFETIME.as_secs());
     }
     served.close().await;
 }
 
 #[tokio::test(start_paused = true)]
 #[expect(clippy::disallowed_methods, reason = "the paused clock of the runtime is what moves these bounds")]
-async fn a_door_that_stops_waits_ten_seconds_for_what_is_not_answered() {
+async fn a_door_that_stops_waits_a_while_for_what_is_not_answered() {
     let broker = Scripted::new();
     let served = Served::open(broker.clone()).await;
     let client = served.client().await;
@@ -60,7 +60,7 @@ async fn a_door_that_stops_waits_ten_seconds_for_what_is_not_answered() {
     broker.until_asked("publish held ").await;
     let start = Instant::now();
     served.close().await;
-    assert_eq!(start.elapsed().as_secs(), 10);
+    assert_eq!(start.elapsed().as_secs(), limits::STOP_GRACE.as_secs());
     let error = never.await.expect("no panic").expect_err("cut");
     assert_eq!(error.code, punctual_broker_api::Code::OutcomeUnknown);
 }
@@ -72,7 +72,8 @@ async fn bytes_in_flight_of_a_publish_stream_are_bounded() {
     let (requests, receiver) = mpsc::channel(16);
     let replies = served.raw().await.publish_stream(ReceiverStream::new(receiver)).await.expect("a stream");
     let mut replies = replies.into_inner();
-    // Eleven of 3 MiB are over 32 MiB: the twelfth is not read before one of them was answered.
+    assert_eq!(limits::PUBLISH_BYTES_IN_FLIGHT_MAX, 32 << 20);
+    // Eleven of 3 MiB are over that: the twelfth is not read before one of them was answered.
     for id in 1..=12 {
         let body = format!("{id}{}", " ".repeat(3 << 20));
         let message = NewMessage { body: body.into(), ..NewMessage::default() };
@@ -91,8 +92,12 @@ async fn bytes_in_flight_of_a_publish_stream_are_bounded() {
 async fn headers_over_the_limit_are_refused_and_the_door_goes_on() {
     let served = Served::open(Scripted::new()).await;
     let config = ClientConfig::new(served.address.to_string());
-    Client::connect(config.clone().with_token("x".repeat(32 << 10))).await.expect_err("refused");
-    Client::connect(config.with_token("x".repeat(8 << 10))).await.expect("the door goes on");
+    Client::connect(config.clone().with_token("x".repeat(2 * limits::CALL_HEADERS_BYTES_MAX as usize)))
+        .await
+        .expect_err("refused");
+    Client::connect(config.with_token("x".repeat(limits::CALL_HEADERS_BYTES_MAX as usize / 2)))
+        .await
+        .expect("the door goes on");
     served.close().await;
 }
 

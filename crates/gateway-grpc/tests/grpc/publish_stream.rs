@@ -3,6 +3,7 @@
 use crate::support::{Served, error_of, scripted::Scripted};
 use punctual_broker_api::Code;
 use punctual_client::{Broker as _, Client, ClientConfig};
+use punctual_gateway_grpc::limits::PUBLISHES_IN_FLIGHT_MAX;
 use punctual_proto::{
     status::from_proto,
     v1::{NewMessage, PublishReply, PublishRequest},
@@ -98,15 +99,16 @@ async fn requests_in_flight_are_bounded_and_the_rest_waits_at_the_client() {
     let broker = Scripted::new();
     let served = Served::open(broker.clone()).await;
     let (requests, mut replies) = open(&served).await;
-    // One more than `limits::PUBLISHES_IN_FLIGHT_MAX`.
-    for id in 0..=256 {
+    // One more than may be.
+    let bound = u64::try_from(PUBLISHES_IN_FLIGHT_MAX).expect("a number");
+    for id in 0..=bound {
         requests.send(request(id, "held", &[&id.to_string()])).await.expect("open");
     }
-    broker.until_asked("publish held 255").await;
-    assert!(!broker.asked().contains(&"publish held 256".to_owned()), "the bound holds");
+    broker.until_asked(&format!("publish held {}", bound - 1)).await;
+    assert!(!broker.asked().contains(&format!("publish held {bound}")), "the bound holds");
     broker.held.add_permits(1);
     assert_eq!(replies.message().await.expect("a reply").map(|reply| reply.request_id), Some(0));
-    broker.until_asked("publish held 256").await;
+    broker.until_asked(&format!("publish held {bound}")).await;
     served.crash();
 }
 

@@ -7,6 +7,7 @@ use crate::support::{
     scripted::{Scripted, delivery},
 };
 use punctual_broker_api::Code;
+use punctual_gateway_grpc::limits::{DELIVERIES_BYTES, REPLIES_BUFFERED_MAX, SUBSCRIBE_REQUESTS_IN_FLIGHT_MAX};
 use punctual_proto::v1::{
     Abandon, Ack, Credit, Extend, Nack, Open, Release, Results, Stop, SubscribeReply, SubscribeRequest,
     subscribe_reply::Reply, subscribe_request::Request,
@@ -130,12 +131,13 @@ async fn acks_and_the_like_are_answered_in_order_by_their_numbers() {
 async fn a_half_closed_stream_is_answered_then_closed_gracefully() {
     let (broker, served) = start().await;
     let stream = Stream::open(&served).await;
-    for request_id in 0..100 {
+    let twice = 2 * u64::try_from(SUBSCRIBE_REQUESTS_IN_FLIGHT_MAX).expect("a number");
+    for request_id in 0..twice {
         stream.send(Request::Ack(Ack { request_id, receipts: receipts(&["a"]) })).await;
     }
     let Stream { requests, mut replies } = stream;
     drop(requests);
-    for request_id in 0..100 {
+    for request_id in 0..twice {
         match replies.message().await.expect("a reply").expect("open").reply {
             Some(Reply::Results(results)) => assert_eq!(results.request_id, request_id),
             other => panic!("{other:?}"),
@@ -235,7 +237,7 @@ async fn a_door_that_stops_closes_its_consumers_gracefully_and_says_why() {
 async fn deliveries_fit_into_replies_that_any_client_takes() {
     let (broker, served) = start().await;
     let mut stream = Stream::open(&served).await;
-    let half = 600 << 10;
+    let half = DELIVERIES_BYTES * 6 / 10;
     broker.give(vec![delivery("a", vec![0; half]), delivery("b", vec![0; half]), delivery("c", vec![0; 1])]).await;
     assert_eq!(stream.bodies().await, [half]);
     assert_eq!(stream.bodies().await, [half, 1]);
@@ -250,7 +252,7 @@ async fn acks_are_taken_while_deliveries_wait_for_a_slow_reader() {
     let (broker, served) = start().await;
     let stream = Stream::open(&served).await;
     // More than the windows of the connection hold, and nobody reads.
-    for _ in 0..32 {
+    for _ in 0..2 * REPLIES_BUFFERED_MAX {
         broker.give(vec![delivery("a", vec![0; 1 << 20])]).await;
     }
     stream.send(Request::Ack(Ack { request_id: 1, receipts: receipts(&["late"]) })).await;
