@@ -183,7 +183,13 @@ impl Shard {
         self.meta.time_ns = clock.time_ns;
         keys.insert(StateKey::Shard);
         writes.extend(keys.into_iter().map(|key| Write::SetState { key: key.to_bytes(), value: self.piece(key) }));
-        Some(Batch { now: self.meta.time, writes })
+        Some(Batch { now: self.reclaimable(), writes })
+    }
+
+    /// Up to when index entries may be reclaimed: not past what is due and has not crossed, for
+    /// which its entries speak until it has, be it late because the broker was down or held.
+    fn reclaimable(&self) -> Time {
+        self.agenda.due.first().map_or(self.meta.time, |(due, _)| self.meta.time.min(*due))
     }
 
     /// The value of a piece of state, `None` when it is gone.
