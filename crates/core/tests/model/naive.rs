@@ -1,0 +1,776 @@
+//! A broker partition in the plainest form: a sorted map ahead of the line, a list behind it.
+//!
+//! It knows no index, no bitmap, no cursor and no store. What became of a message stands with the
+//! message, and questions are answered by looking at all of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use punctual_core::{
+    CancelAnswer, DeliverNowAnswer, ExtendAnswer, LeaseRef, NackAnswer, OnKeyConflict, PublishAnswer, PublishRefusal,
+    RescheduleAnswer, SettleAnswer,
+};
+use punctual_types::{
+    DelayMs, Epoch, Lane, MessageRef, Now, Offset, PartitionNumber, Position, Seq, SubscriptionNumber, Time,
+    TimelineId, TopicNumber,
+};
+
+use super::step::{Handle, Item, Step, When};
+
+pub(crate) const MAIN: TimelineId = TimelineId::main(TopicNumber(1), PartitionNumber(0));
+pub(crate) const DEAD: TimelineId = TimelineId::main(TopicNumber(9), PartitionNumber(0));
+pub(crate) const DEAD_READER: SubscriptionNumber = SubscriptionNumber(1000);
+pub(crate) const WINDOW_MS: u64 = 10_000;
+pub(crate) const LEASE_MS: u64 = 10_000;
+pub(crate) const RETRY_INITIAL_MS: u64 = 1_000;
+pub(crate) const RETRY_MAX_MS: u64 = 3_000;
+pub(crate) const IN_FLIGHT_MAX: u32 = 4;
+pub(crate) const SUBSCRIPTIONS_MAX: usize = 3;
+const KEPT_MS: u64 = 600_000;
+/// Where time begins: not at zero, so that times before it can be asked for.
+const BEGIN_MS: u64 = 1_000_000;
+
+/// How often a subscription is tried.
+pub(crate) fn attempts_max(subscription: SubscriptionNumber) -> u32 {
+    if subscription == DEAD_READER { 1000 } else { 2 + subscription.0 % 2 }
+}
+
+/// What became of a message by somebody's decision.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fate {
+    Pending,
+    DeliveredNow(u64),
+    Cancelled(u64),
+    Replaced,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Message {
+    pub(crate) id: MessageRef,
+    pub(crate) published_at: u64,
+    pub(crate) key: Option<u8>,
+    pub(crate) dedup: Option<u8>,
+    /// Where it stands or last stood on the main timeline.
+    pub(crate) stands: Position,
+    fate: Fate,
+    /// When it was removed, for how long that is told.
+    gone_at: u64,
+    /// When somebody was last told that it had crossed, by id and by key.
+    told_crossed: Option<u64>,
+    told_crossed_by_key: Option<u64>,
+}
+
+/// A message on a timeline.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Copy {
+    pub(crate) message: usize,
+    pub(crate) attempts: u32,
+    pub(crate) dead: bool,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Line {
+    pub(crate) ahead: BTreeMap<Position, Copy>,
+    pub(crate) crossed: Vec<(Position, Copy)>,
+    /// So many of what crossed are dropped.
+    pub(crate) floor: usize,
+}
+
+impl Line {
+    pub(crate) fn position(&self) -> Position {
+        self.crossed.last().map_or(Position::MIN, |(position, _)| *position)
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Held {
+    pub(crate) serial: u64,
+    pub(crate) attempt: u32,
+    pub(crate) consumer: u64,
+    pub(crate) expires_at: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reading {
+    /// Everything below counts as settled.
+    begin: usize,
+    settled: BTreeSet<usize>,
+    acked_by: BTreeMap<usize, u64>,
+    failures: BTreeMap<usize, u32>,
+    pub(crate) held: BTreeMap<usize, Held>,
+}
+
+impl Reading {
+    pub(crate) fn is_settled(&self, offset: usize) -> bool {
+        offset < self.begin || self.settled.contains(&offset)
+    }
+
+    fn floor(&self) -> usize {
+        (self.begin..).find(|offset| !self.settled.contains(offset)).expect("some offset is not settled")
+    }
+
+    pub(crate) fn ready(&self, line: &Line) -> Vec<usize> {
+        (self.begin..line.crossed.len())
+            .filter(|offset| !self.is_settled(*offset) && !self.held.contains_key(offset))
+            .collect()
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Reader {
+    pub(crate) lanes: BTreeMap<Lane, Reading>,
+    pub(crate) delivered: u64,
+    pub(crate) acked: u64,
+    pub(crate) failed: u64,
+    pub(crate) retried: u64,
+    pub(crate) dead: u64,
+}
+
+impl Reader {
+    pub(crate) fn held(&self) -> u32 {
+        self.lanes.values().map(|reading| reading.held.len() as u32).sum()
+    }
+}
+
+/// What the shard must answer to the last step.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Told {
+    Nothing,
+    Published(Vec<PublishAnswer>),
+    /// The first offset and the positions of what crossed, by timeline.
+    Crossed(BTreeMap<TimelineId, (Offset, Vec<Position>)>),
+    /// Offset, message and attempt of each delivery, and the receipts.
+    Leased(Vec<(Offset, MessageRef, u32)>),
+    Settled(Vec<SettleAnswer>),
+    Nacked(Vec<NackAnswer>),
+    Extended(Vec<ExtendAnswer>),
+    Returned(BTreeSet<SubscriptionNumber>),
+    Cancelled(CancelAnswer),
+    Rescheduled(RescheduleAnswer),
+    DeliveredNow(DeliverNowAnswer),
+    RangeCancelled(u64),
+    /// Which message, and whether it is scheduled.
+    Found(Option<(usize, bool)>),
+}
+
+enum Located {
+    Scheduled(usize),
+    Cancelled,
+    Replaced,
+    DeliveredNow,
+    Crossed,
+    Unknown,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Naive {
+    pub(crate) now: Now,
+    time: u64,
+    pub(crate) last_seq: Seq,
+    serial: u64,
+    epoch: Epoch,
+    pub(crate) messages: Vec<Message>,
+    pub(crate) lines: BTreeMap<TimelineId, Line>,
+    pub(crate) readers: BTreeMap<SubscriptionNumber, Reader>,
+    pub(crate) receipts: Vec<LeaseRef>,
+    pub(crate) published: BTreeMap<TopicNumber, u64>,
+    pub(crate) cancelled: u64,
+    pub(crate) last_subscription: u32,
+    /// What a crash would leave.
+    safe: Option<Box<Self>>,
+    pub(crate) told: Told,
+}
+
+impl Naive {
+    pub(crate) fn new() -> Self {
+        let now = Now::exactly(Time::from_unix_ms(BEGIN_MS).expect("a time"));
+        let mut naive = Self {
+            now,
+            time: BEGIN_MS,
+            last_seq: Seq(0),
+            serial: 0,
+            epoch: Epoch(1),
+            messages: Vec::new(),
+            lines: BTreeMap::from([(MAIN, Line::default()), (DEAD, Line::default())]),
+            readers: BTreeMap::new(),
+            receipts: Vec::new(),
+            published: BTreeMap::new(),
+            cancelled: 0,
+            last_subscription: 0,
+            safe: None,
+            told: Told::Nothing,
+        };
+        naive.subscribe(SubscriptionNumber(1), MAIN, true);
+        naive.last_subscription = 1;
+        naive.subscribe(DEAD_READER, DEAD, true);
+        naive.sync();
+        naive
+    }
+
+    pub(crate) fn take(&mut self, step: &Step) {
+        self.time = self.time.max(self.now.floor.unix_ms());
+        self.told = match step {
+            Step::Tick { ms, between } => {
+                let floor = self.now.floor.unix_ms() + ms;
+                self.now = Now { floor: time(floor), ceil: time(floor + u64::from(*between)) };
+                Told::Nothing
+            }
+            Step::Publish(items) => Told::Published(items.iter().map(|item| self.publish(item)).collect()),
+            Step::Advance { undurable, .. } => Told::Crossed(self.advance(*undurable)),
+            Step::Subscribe { earliest } => {
+                if let Some(number) = self.next_subscription() {
+                    self.last_subscription = number.0;
+                    self.subscribe(number, MAIN, *earliest);
+                }
+                self.sync();
+                Told::Nothing
+            }
+            Step::Unsubscribe(pick) => {
+                self.unsubscribe(*pick);
+                self.sync();
+                Told::Nothing
+            }
+            Step::Lease { subscription, retries, max, consumer } => {
+                self.lease(*subscription, *retries, *max, *consumer)
+            }
+            Step::Ack(picks) => Told::Settled(self.ack(picks)),
+            Step::Nack { receipts, delay } => Told::Nacked(self.nack(receipts, *delay)),
+            Step::Release(picks) => Told::Settled(self.release(picks)),
+            Step::Extend { receipts, ms } => Told::Extended(self.extend(receipts, *ms)),
+            Step::Expire { limit } => self.expire(*limit),
+            Step::Disconnect { subscription, consumer, graceful } => {
+                self.disconnect(*subscription, *consumer, *graceful)
+            }
+            Step::Cancel(handle) => Told::Cancelled(self.cancel(*handle)),
+            Step::Reschedule(handle, when) => Told::Rescheduled(self.reschedule(*handle, *when)),
+            Step::DeliverNow(handle) => Told::DeliveredNow(self.deliver_now(*handle)),
+            Step::CancelRange { from, to, later } => Told::RangeCancelled(self.cancel_range(*from, *to, *later)),
+            Step::Get(handle) => Told::Found(self.get(*handle)),
+            Step::Sync => {
+                self.sync();
+                Told::Nothing
+            }
+            Step::Restart => {
+                self.reopen();
+                Told::Nothing
+            }
+            Step::Crash => {
+                let receipts = std::mem::take(&mut self.receipts);
+                let (now, epoch, serial) = (self.now, self.epoch, self.serial);
+                *self = *self.safe.take().expect("synced when it began");
+                *self = Self { receipts, now, epoch, serial, ..self.clone() };
+                self.reopen();
+                Told::Nothing
+            }
+        };
+    }
+
+    fn sync(&mut self) {
+        self.safe = None;
+        self.safe = Some(Box::new(self.clone()));
+    }
+
+    fn reopen(&mut self) {
+        self.epoch = Epoch(self.epoch.0 + 1);
+        self.serial = 0;
+        self.time = self.time.max(self.now.floor.unix_ms());
+        for reading in self.readers.values_mut().flat_map(|reader| reader.lanes.values_mut()) {
+            reading.held.clear();
+            reading.acked_by.clear();
+        }
+        self.sync();
+    }
+
+    /// The number of the next subscription: never used before.
+    pub(crate) fn next_subscription(&self) -> Option<SubscriptionNumber> {
+        (self.readers.len() <= SUBSCRIPTIONS_MAX).then_some(SubscriptionNumber(self.last_subscription + 1))
+    }
+
+    /// The subscription that a number picks.
+    pub(crate) fn pick_reader(&self, pick: usize) -> SubscriptionNumber {
+        *self.readers.keys().nth(pick % self.readers.len()).expect("counted round")
+    }
+
+    pub(crate) fn pick_receipts(&self, picks: &[usize]) -> Vec<LeaseRef> {
+        // The latest ones first, which are the most likely to run.
+        let count = self.receipts.len();
+        if count == 0 {
+            return Vec::new();
+        }
+        picks.iter().map(|pick| self.receipts[count - 1 - pick % count]).collect()
+    }
+
+    pub(crate) fn pick_message(&self, pick: usize) -> Option<usize> {
+        (!self.messages.is_empty()).then(|| self.messages.len() - 1 - pick % self.messages.len())
+    }
+
+    pub(crate) fn due(&self, when: When) -> u64 {
+        let (floor, ceil) = (self.now.floor.unix_ms(), self.now.ceil.unix_ms());
+        match when {
+            When::Now | When::After(0) => floor,
+            When::After(ms) => ceil + ms,
+            When::At(offset) => floor.max(floor.checked_add_signed(offset).expect("time begins late enough")),
+        }
+    }
+
+    fn is_ahead(&self, index: usize) -> bool {
+        let message = &self.messages[index];
+        matches!(message.fate, Fate::Pending | Fate::DeliveredNow(_)) && message.stands > self.lines[&MAIN].position()
+    }
+
+    fn insert(&mut self, line: TimelineId, due: u64, copy: Copy) -> Position {
+        self.last_seq = self.last_seq.next();
+        let line = self.lines.entry(line).or_default();
+        let position = Position::new(time(due).max(line.position().due), self.last_seq);
+        line.ahead.insert(position, copy);
+        position
+    }
+
+    fn latest(&self, has: impl Fn(&Message) -> bool) -> Option<usize> {
+        self.messages.iter().rposition(has)
+    }
+
+    fn publish(&mut self, item: &Item) -> PublishAnswer {
+        if let Some(index) = item.dedup.and_then(|dedup| self.latest(|message| message.dedup == Some(dedup))) {
+            let message = &self.messages[index];
+            if self.time < message.published_at + WINDOW_MS || self.is_ahead(index) {
+                return PublishAnswer::Duplicate { message: message.id, due: message.stands.due };
+            }
+        }
+        let holder = item.key.and_then(|key| self.latest(|message| message.key == Some(key)));
+        let holder = holder.filter(|index| self.messages[*index].fate == Fate::Pending && self.is_ahead(*index));
+        if let Some(index) = holder {
+            let (message, due) = (self.messages[index].id, self.messages[index].stands.due);
+            match item.on_conflict {
+                OnKeyConflict::Reject => {
+                    return PublishAnswer::Refused(PublishRefusal::KeyConflict { message, due });
+                }
+                OnKeyConflict::Keep => return PublishAnswer::Kept { message, due },
+                OnKeyConflict::Replace => self.remove(index, Fate::Replaced),
+            }
+        }
+        let copy = Copy { message: self.messages.len(), attempts: 0, dead: false };
+        let first = self.insert(MAIN, self.due(item.when), copy);
+        let id = MessageRef { topic: MAIN.topic, partition: MAIN.partition, priority: 0, first };
+        self.messages.push(Message {
+            id,
+            published_at: self.time,
+            key: item.key,
+            dedup: item.dedup,
+            stands: first,
+            fate: Fate::Pending,
+            gone_at: 0,
+            told_crossed: None,
+            told_crossed_by_key: None,
+        });
+        *self.published.entry(MAIN.topic).or_default() += 1;
+        match holder {
+            Some(index) => PublishAnswer::Replaced { message: id, due: first.due, replaced: self.messages[index].id },
+            None => PublishAnswer::Accepted { message: id, due: first.due },
+        }
+    }
+
+    fn remove(&mut self, index: usize, fate: Fate) {
+        let message = &mut self.messages[index];
+        message.fate = fate;
+        message.gone_at = self.time;
+        let stands = message.stands;
+        self.lines.get_mut(&MAIN).expect("always there").ahead.remove(&stands).expect("it was ahead");
+        self.cancelled += 1;
+    }
+
+    fn advance(&mut self, undurable: u64) -> BTreeMap<TimelineId, (Offset, Vec<Position>)> {
+        let durable = Seq(self.last_seq.0.saturating_sub(undurable));
+        let mut crossed = BTreeMap::new();
+        for (id, line) in &mut self.lines {
+            let first = Offset(line.crossed.len() as u64);
+            let mut positions = Vec::new();
+            while let Some(next) = line.ahead.first_entry() {
+                if next.key().due > self.now.floor || next.key().seq > durable {
+                    break;
+                }
+                let (position, copy) = next.remove_entry();
+                positions.push(position);
+                line.crossed.push((position, copy));
+            }
+            if !positions.is_empty() {
+                crossed.insert(*id, (first, positions));
+            }
+        }
+        crossed
+    }
+
+    fn subscribe(&mut self, number: SubscriptionNumber, line: TimelineId, earliest: bool) {
+        let line = (line.lane, &self.lines[&line]);
+        let begin = if earliest { line.1.floor } else { line.1.crossed.len() };
+        let reading = Reading { begin, ..Reading::default() };
+        self.readers.insert(number, Reader { lanes: BTreeMap::from([(line.0, reading)]), ..Reader::default() });
+    }
+
+    fn unsubscribe(&mut self, pick: usize) {
+        let number = self.pick_reader(pick);
+        if number == DEAD_READER {
+            return;
+        }
+        self.readers.remove(&number);
+        self.lines.remove(&MAIN.lane(Lane::Retry(number)));
+        for line in self.lines_of(MAIN.topic) {
+            self.follow_floor(line);
+        }
+    }
+
+    fn lines_of(&self, topic: TopicNumber) -> Vec<TimelineId> {
+        self.lines.keys().copied().filter(|line| line.topic == topic).collect()
+    }
+
+    /// The topic that a subscription reads.
+    pub(crate) fn home(number: SubscriptionNumber) -> TimelineId {
+        if number == DEAD_READER { DEAD } else { MAIN }
+    }
+
+    fn readings(&self, line: TimelineId) -> impl Iterator<Item = &Reading> {
+        let readers = self.readers.iter().filter(move |(number, _)| Self::home(**number).topic == line.topic);
+        readers.filter_map(move |(_, reader)| reader.lanes.get(&line.lane))
+    }
+
+    /// Everything is dropped once everybody has settled everything; steps of 1,024 are not met here.
+    fn follow_floor(&mut self, id: TimelineId) {
+        let Some(lowest) = self.readings(id).map(Reading::floor).min() else { return };
+        if let Some(line) = self.lines.get_mut(&id)
+            && lowest >= line.crossed.len()
+        {
+            line.floor = line.crossed.len();
+        }
+    }
+
+    fn lease(&mut self, pick: usize, retries: bool, max: u32, consumer: u64) -> Told {
+        let number = self.pick_reader(pick);
+        let lane = if retries { Lane::Retry(number) } else { Lane::MAIN };
+        let id = Self::home(number).lane(lane);
+        let expires_at = self.now.ceil.unix_ms() + LEASE_MS;
+        let reader = self.readers.get_mut(&number).expect("picked");
+        let max = max.min(IN_FLIGHT_MAX.saturating_sub(reader.held()));
+        let Some(line) = self.lines.get(&id) else { return Told::Leased(Vec::new()) };
+        let Some(reading) = reader.lanes.get_mut(&lane) else { return Told::Leased(Vec::new()) };
+        let mut leased = Vec::new();
+        for offset in reading.ready(line).into_iter().take(max as usize) {
+            let copy = line.crossed[offset].1;
+            let attempt = copy.attempts + reading.failures.get(&offset).copied().unwrap_or(0) + 1;
+            self.serial += 1;
+            reading.held.insert(offset, Held { serial: self.serial, attempt, consumer, expires_at });
+            reader.delivered += 1;
+            leased.push((Offset(offset as u64), self.messages[copy.message].id, attempt));
+            self.receipts.push(LeaseRef {
+                timeline: id,
+                subscription: number,
+                offset: Offset(offset as u64),
+                epoch: self.epoch,
+                serial: self.serial,
+            });
+        }
+        Told::Leased(leased)
+    }
+
+    fn reading(&mut self, lease: &LeaseRef) -> Option<&mut Reading> {
+        if lease.epoch != self.epoch {
+            return None;
+        }
+        self.readers.get_mut(&lease.subscription)?.lanes.get_mut(&lease.timeline.lane)
+    }
+
+    /// Ends the lease of a receipt, if it runs.
+    fn end(&mut self, lease: &LeaseRef) -> Option<Held> {
+        let offset = lease.offset.0 as usize;
+        let reading = self.reading(lease)?;
+        let held = reading.held.get(&offset).copied().filter(|held| held.serial == lease.serial)?;
+        reading.held.remove(&offset);
+        Some(held)
+    }
+
+    fn settle(&mut self, lease: &LeaseRef, acked: bool) {
+        let offset = lease.offset.0 as usize;
+        let reading = self.reading(lease).expect("its lease ran");
+        reading.settled.insert(offset);
+        reading.failures.remove(&offset);
+        if acked {
+            reading.acked_by.insert(offset, lease.serial);
+        }
+    }
+
+    fn ack(&mut self, picks: &[usize]) -> Vec<SettleAnswer> {
+        let leases = self.pick_receipts(picks);
+        let mut touched = BTreeSet::new();
+        let mut answers = Vec::new();
+        for lease in &leases {
+            let offset = lease.offset.0 as usize;
+            answers.push(if self.end(lease).is_some() {
+                self.settle(lease, true);
+                self.readers.get_mut(&lease.subscription).expect("its lease ran").acked += 1;
+                touched.insert(lease.timeline);
+                SettleAnswer::Done
+            } else if self.reading(lease).is_some_and(|it| it.acked_by.get(&offset) == Some(&lease.serial)) {
+                SettleAnswer::Done
+            } else {
+                SettleAnswer::LeaseLost
+            });
+        }
+        for line in touched {
+            self.follow_floor(line);
+        }
+        answers
+    }
+
+    fn nack(&mut self, picks: &[usize], delay: Option<u64>) -> Vec<NackAnswer> {
+        let leases = self.pick_receipts(picks);
+        let mut answers = Vec::new();
+        for lease in &leases {
+            let Some(held) = self.end(lease) else {
+                answers.push(NackAnswer::LeaseLost);
+                continue;
+            };
+            self.readers.get_mut(&lease.subscription).expect("its lease ran").failed += 1;
+            if held.attempt >= attempts_max(lease.subscription) {
+                self.give_up(lease);
+                answers.push(NackAnswer::DeadLettered);
+                continue;
+            }
+            let policy = (RETRY_INITIAL_MS << (held.attempt - 1).min(10)).min(RETRY_MAX_MS);
+            let due = match delay.unwrap_or(policy) {
+                0 => self.now.floor.unix_ms(),
+                delay => self.now.ceil.unix_ms() + delay,
+            };
+            let copy = Copy { attempts: held.attempt, ..self.copy_at(lease) };
+            let retry = Lane::Retry(lease.subscription);
+            self.insert(lease.timeline.lane(retry), due, copy);
+            let reader = self.readers.get_mut(&lease.subscription).expect("its lease ran");
+            reader.lanes.entry(retry).or_default();
+            reader.retried += 1;
+            self.settle(lease, false);
+            answers.push(NackAnswer::Retry);
+        }
+        let lines: BTreeSet<_> = leases.iter().map(|lease| lease.timeline).collect();
+        for line in lines {
+            self.follow_floor(line);
+        }
+        answers
+    }
+
+    fn copy_at(&self, lease: &LeaseRef) -> Copy {
+        self.lines[&lease.timeline].crossed[lease.offset.0 as usize].1
+    }
+
+    /// To the dead letters.
+    fn give_up(&mut self, lease: &LeaseRef) {
+        let copy = Copy { attempts: 0, dead: true, ..self.copy_at(lease) };
+        self.insert(DEAD, self.now.floor.unix_ms(), copy);
+        *self.published.entry(DEAD.topic).or_default() += 1;
+        self.readers.get_mut(&lease.subscription).expect("its lease ran").dead += 1;
+        self.settle(lease, false);
+        self.follow_floor(lease.timeline);
+    }
+
+    fn release(&mut self, picks: &[usize]) -> Vec<SettleAnswer> {
+        let leases = self.pick_receipts(picks);
+        let release = |lease: &LeaseRef| match self.end(lease) {
+            Some(_) => SettleAnswer::Done,
+            None => SettleAnswer::LeaseLost,
+        };
+        leases.iter().map(release).collect()
+    }
+
+    fn extend(&mut self, picks: &[usize], ms: u64) -> Vec<ExtendAnswer> {
+        let expires_at = self.now.ceil.saturating_add(DelayMs::from_ms(ms));
+        let leases = self.pick_receipts(picks);
+        let extend = |lease: &LeaseRef| {
+            let offset = lease.offset.0 as usize;
+            let held = self.reading(lease).and_then(|reading| reading.held.get_mut(&offset));
+            match held.filter(|held| held.serial == lease.serial) {
+                Some(held) => {
+                    held.expires_at = expires_at.unix_ms();
+                    ExtendAnswer::Extended { expires_at }
+                }
+                None => ExtendAnswer::LeaseLost,
+            }
+        };
+        leases.iter().map(extend).collect()
+    }
+
+    fn all_held(&self) -> Vec<(u64, LeaseRef, u64)> {
+        let mut all = Vec::new();
+        for (number, reader) in &self.readers {
+            for (lane, reading) in &reader.lanes {
+                for (offset, held) in &reading.held {
+                    let timeline = Self::home(*number).lane(*lane);
+                    let (offset, serial) = (Offset(*offset as u64), held.serial);
+                    let lease = LeaseRef { timeline, subscription: *number, offset, epoch: self.epoch, serial };
+                    all.push((held.expires_at, lease, held.consumer));
+                }
+            }
+        }
+        all
+    }
+
+    /// When the next lease ends.
+    pub(crate) fn next_end(&self) -> Option<u64> {
+        self.all_held().iter().map(|(at, ..)| *at).min()
+    }
+
+    fn fail(&mut self, lease: &LeaseRef) {
+        let held = self.end(lease).expect("it runs");
+        self.readers.get_mut(&lease.subscription).expect("its lease ran").failed += 1;
+        if held.attempt >= attempts_max(lease.subscription) {
+            self.give_up(lease);
+        } else {
+            let offset = lease.offset.0 as usize;
+            *self.reading(lease).expect("its lease ran").failures.entry(offset).or_default() += 1;
+        }
+    }
+
+    fn expire(&mut self, limit: u32) -> Told {
+        let mut ended = self.all_held();
+        ended.retain(|(at, ..)| *at <= self.now.floor.unix_ms());
+        ended.sort_by_key(|(at, lease, _)| (*at, lease.timeline, lease.subscription, lease.offset));
+        let mut returned = BTreeSet::new();
+        for (_, lease, _) in ended.iter().take(limit as usize) {
+            self.fail(lease);
+            returned.insert(lease.subscription);
+        }
+        Told::Returned(returned)
+    }
+
+    fn disconnect(&mut self, pick: usize, consumer: u64, graceful: bool) -> Told {
+        let number = self.pick_reader(pick);
+        let mut returned = BTreeSet::new();
+        for (_, lease, held_by) in self.all_held() {
+            if lease.subscription == number && held_by == consumer {
+                returned.insert(number);
+                if graceful {
+                    self.end(&lease);
+                } else {
+                    self.fail(&lease);
+                }
+            }
+        }
+        Told::Returned(returned)
+    }
+
+    fn locate(&mut self, handle: Handle) -> Located {
+        let by_key = matches!(handle, Handle::Key(_));
+        let Some(index) = self.resolve(handle) else { return Located::Unknown };
+        let (ahead, time) = (self.is_ahead(index), self.time);
+        let dropped = self.is_dropped(index);
+        let message = &mut self.messages[index];
+        let kept_from = if by_key {
+            message.gone_at
+        } else {
+            message.gone_at.max(message.stands.due.unix_ms()).max(message.id.first.due.unix_ms())
+        };
+        match message.fate {
+            Fate::Cancelled(_) if time < kept_from + KEPT_MS => return Located::Cancelled,
+            Fate::Replaced if time < kept_from + KEPT_MS => return Located::Replaced,
+            Fate::Cancelled(_) | Fate::Replaced => return Located::Unknown,
+            Fate::DeliveredNow(at) if ahead || time < at + KEPT_MS => return Located::DeliveredNow,
+            Fate::Pending if ahead => return Located::Scheduled(index),
+            Fate::DeliveredNow(_) | Fate::Pending => {}
+        }
+        let told = if by_key { &mut message.told_crossed_by_key } else { &mut message.told_crossed };
+        let known = time < message.stands.due.unix_ms() + KEPT_MS
+            || told.is_some_and(|told| time < told + KEPT_MS)
+            || (!by_key && !dropped);
+        if known {
+            *told = Some(time);
+            return Located::Crossed;
+        }
+        Located::Unknown
+    }
+
+    fn resolve(&self, handle: Handle) -> Option<usize> {
+        match handle {
+            Handle::Id(pick) => self.pick_message(pick),
+            Handle::Key(key) => self.latest(|message| message.key == Some(key)),
+        }
+    }
+
+    fn is_dropped(&self, index: usize) -> bool {
+        let (line, stands) = (&self.lines[&MAIN], self.messages[index].stands);
+        line.crossed.iter().take(line.floor).any(|(position, _)| *position == stands)
+    }
+
+    fn cancel(&mut self, handle: Handle) -> CancelAnswer {
+        match self.locate(handle) {
+            Located::Scheduled(index) => {
+                self.remove(index, Fate::Cancelled(self.time));
+                CancelAnswer::Cancelled
+            }
+            Located::Cancelled => CancelAnswer::Cancelled,
+            Located::DeliveredNow | Located::Crossed => CancelAnswer::TooLate,
+            Located::Replaced | Located::Unknown => CancelAnswer::NotFound,
+        }
+    }
+
+    fn reschedule(&mut self, handle: Handle, when: When) -> RescheduleAnswer {
+        match self.locate(handle) {
+            Located::Scheduled(index) => {
+                self.move_to(index, self.due(when));
+                RescheduleAnswer::Rescheduled { due: self.messages[index].stands.due }
+            }
+            Located::DeliveredNow | Located::Crossed => RescheduleAnswer::TooLate,
+            Located::Cancelled | Located::Replaced | Located::Unknown => RescheduleAnswer::NotFound,
+        }
+    }
+
+    fn deliver_now(&mut self, handle: Handle) -> DeliverNowAnswer {
+        match self.locate(handle) {
+            Located::Scheduled(index) => {
+                self.move_to(index, self.now.floor.unix_ms());
+                self.messages[index].fate = Fate::DeliveredNow(self.time);
+                DeliverNowAnswer::DeliveredNow
+            }
+            Located::DeliveredNow => DeliverNowAnswer::DeliveredNow,
+            Located::Crossed => DeliverNowAnswer::TooLate,
+            Located::Cancelled | Located::Replaced | Located::Unknown => DeliverNowAnswer::NotFound,
+        }
+    }
+
+    fn move_to(&mut self, index: usize, due: u64) {
+        let stands = self.messages[index].stands;
+        let line = self.lines.get_mut(&MAIN).expect("always there");
+        let copy = line.ahead.remove(&stands).expect("it was ahead");
+        self.messages[index].stands = self.insert(MAIN, due, copy);
+    }
+
+    /// The range that a step means: after and up to these positions, up to this number.
+    pub(crate) fn range(&self, from: i64, to: i64, later: u64) -> (Position, Position, Seq) {
+        let floor = self.now.floor.unix_ms();
+        let at = |offset| time(floor.checked_add_signed(offset).expect("time begins late enough"));
+        (Position::before(at(from)), Position::after(at(to)), Seq(self.last_seq.0.saturating_sub(later)))
+    }
+
+    fn cancel_range(&mut self, from: i64, to: i64, later: u64) -> u64 {
+        let (after, to, seq_max) = self.range(from, to, later);
+        let meant: Vec<_> = self.lines[&MAIN]
+            .ahead
+            .iter()
+            .filter(|(position, _)| **position > after && **position <= to && position.seq <= seq_max)
+            .map(|(_, copy)| copy.message)
+            .collect();
+        for index in &meant {
+            self.remove(*index, Fate::Cancelled(self.time));
+        }
+        meant.len() as u64
+    }
+
+    fn get(&self, handle: Handle) -> Option<(usize, bool)> {
+        let index = self.resolve(handle)?;
+        let message = &self.messages[index];
+        let ahead = self.is_ahead(index);
+        let gone = matches!(message.fate, Fate::Cancelled(_) | Fate::Replaced);
+        let told = message.told_crossed_by_key.unwrap_or(0);
+        let forgotten =
+            matches!(handle, Handle::Key(_)) && !ahead && self.time >= message.stands.due.unix_ms().max(told) + KEPT_MS;
+        (!gone && !forgotten && !self.is_dropped(index)).then_some((index, ahead))
+    }
+}
+
+pub(crate) fn time(ms: u64) -> Time {
+    Time::from_unix_ms(ms).expect("histories end long before the year 10000")
+}

@@ -1,0 +1,168 @@
+//! The steps of a history, and how they are chosen.
+
+use proptest::{collection::vec, option, prelude::*};
+use proptest_state_machine::ReferenceStateMachine;
+use punctual_core::OnKeyConflict;
+
+use super::naive::Naive;
+
+/// A time to be due at, relative to now so that shrinking keeps its meaning.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum When {
+    Now,
+    After(u64),
+    /// At a time so long before (negative) or after now.
+    At(i64),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Item {
+    pub(crate) when: When,
+    pub(crate) key: Option<u8>,
+    pub(crate) on_conflict: OnKeyConflict,
+    pub(crate) dedup: Option<u8>,
+}
+
+/// Which message is meant: by the order of acceptance (counted round), or by key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Handle {
+    Id(usize),
+    Key(u8),
+}
+
+/// Receipts and subscriptions are picked by a number counted round what there is.
+#[derive(Clone, Debug)]
+pub(crate) enum Step {
+    Tick {
+        ms: u64,
+        between: bool,
+    },
+    Publish(Vec<Item>),
+    /// Move every line; the last so many sequence numbers count as not yet durable.
+    Advance {
+        undurable: u64,
+        values: bool,
+    },
+    Subscribe {
+        earliest: bool,
+    },
+    Unsubscribe(usize),
+    Lease {
+        subscription: usize,
+        retries: bool,
+        max: u32,
+        consumer: u64,
+    },
+    Ack(Vec<usize>),
+    Nack {
+        receipts: Vec<usize>,
+        delay: Option<u64>,
+    },
+    Release(Vec<usize>),
+    Extend {
+        receipts: Vec<usize>,
+        ms: u64,
+    },
+    Expire {
+        limit: u32,
+    },
+    Disconnect {
+        subscription: usize,
+        consumer: u64,
+        graceful: bool,
+    },
+    Cancel(Handle),
+    Reschedule(Handle, When),
+    DeliverNow(Handle),
+    /// From and to relative to now; the last so many sequence numbers are not meant.
+    CancelRange {
+        from: i64,
+        to: i64,
+        later: u64,
+    },
+    Get(Handle),
+    Sync,
+    Restart,
+    Crash,
+}
+
+fn when() -> impl Strategy<Value = When> {
+    prop_oneof![
+        2 => Just(When::Now),
+        4 => prop_oneof![Just(0), Just(1), 1..30u64, Just(599_999), Just(600_000), Just(3_600_000)].prop_map(When::After),
+        2 => prop_oneof![-5..20i64, Just(600_000)].prop_map(When::At),
+    ]
+}
+
+fn item() -> impl Strategy<Value = Item> {
+    let on_conflict = prop_oneof![Just(OnKeyConflict::Reject), Just(OnKeyConflict::Replace), Just(OnKeyConflict::Keep)];
+    (when(), option::weighted(0.4, 0..3u8), on_conflict, option::weighted(0.3, 0..3u8))
+        .prop_map(|(when, key, on_conflict, dedup)| Item { when, key, on_conflict, dedup })
+}
+
+fn handle() -> impl Strategy<Value = Handle> {
+    prop_oneof![4 => (0..64usize).prop_map(Handle::Id), 1 => (0..3u8).prop_map(Handle::Key)]
+}
+
+fn receipts() -> impl Strategy<Value = Vec<usize>> {
+    vec(0..64usize, 1..4)
+}
+
+fn any_step() -> BoxedStrategy<Step> {
+    // Windows and outcomes end after 10 s and ten minutes: their edges are met on purpose.
+    let ms = prop_oneof![
+        6 => 0..20u64,
+        2 => prop_oneof![Just(999), Just(1000), Just(9_999), Just(10_000)],
+        1 => prop_oneof![Just(599_990), Just(599_999), Just(600_000), Just(3_600_000)],
+    ];
+    prop_oneof![
+        10 => vec(item(), 1..4).prop_map(Step::Publish),
+        8 => (ms, any::<bool>()).prop_map(|(ms, between)| Step::Tick { ms, between }),
+        8 => (prop_oneof![4 => Just(0), 1 => 0..6u64], any::<bool>())
+            .prop_map(|(undurable, values)| Step::Advance { undurable, values }),
+        2 => any::<bool>().prop_map(|earliest| Step::Subscribe { earliest }),
+        1 => (0..4usize).prop_map(Step::Unsubscribe),
+        10 => (0..4usize, any::<bool>(), 1..5u32, 0..2u64).prop_map(|(subscription, retries, max, consumer)| {
+            Step::Lease { subscription, retries, max, consumer }
+        }),
+        5 => receipts().prop_map(Step::Ack),
+        4 => (receipts(), option::of(0..2000u64)).prop_map(|(receipts, delay)| Step::Nack { receipts, delay }),
+        2 => receipts().prop_map(Step::Release),
+        1 => (receipts(), 0..20_000u64).prop_map(|(receipts, ms)| Step::Extend { receipts, ms }),
+        2 => (1..4u32).prop_map(|limit| Step::Expire { limit }),
+        2 => (0..4usize, 0..2u64, any::<bool>()).prop_map(|(subscription, consumer, graceful)| {
+            Step::Disconnect { subscription, consumer, graceful }
+        }),
+        4 => handle().prop_map(Step::Cancel),
+        3 => (handle(), when()).prop_map(|(handle, when)| Step::Reschedule(handle, when)),
+        2 => handle().prop_map(Step::DeliverNow),
+        1 => (-20..20i64, 0..700_000i64, 0..4u64).prop_map(|(from, to, later)| Step::CancelRange { from, to, later }),
+        2 => handle().prop_map(Step::Get),
+        2 => Just(Step::Sync),
+        1 => Just(Step::Restart),
+        1 => Just(Step::Crash),
+    ]
+    .boxed()
+}
+
+impl ReferenceStateMachine for Naive {
+    type State = Self;
+    type Transition = Step;
+
+    fn init_state() -> BoxedStrategy<Self> {
+        Just(Self::new()).boxed()
+    }
+
+    fn transitions(_: &Self) -> BoxedStrategy<Step> {
+        thread_local! {
+            // One strategy for all: what a step means depends on the state, not how it is chosen.
+            static ANY: BoxedStrategy<Step> = any_step();
+        }
+        ANY.with(Clone::clone)
+    }
+
+    fn apply(mut state: Self, step: &Step) -> Self {
+        state.take(step);
+        state
+    }
+}
