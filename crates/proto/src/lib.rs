@@ -11,7 +11,14 @@ pub mod status;
 pub use codec::Codec;
 
 /// The generated messages and services of the package `punctual.v1`.
-#[allow(missing_docs, unreachable_pub, clippy::all, clippy::pedantic, clippy::unwrap_used, clippy::large_futures)]
+#[allow(
+    missing_docs,
+    unreachable_pub,
+    clippy::all,
+    clippy::unwrap_used,
+    clippy::large_futures,
+    reason = "generated: the style is the generator's"
+)]
 pub mod v1 {
     tonic::include_proto!("punctual.v1");
 }

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use prost::Message as _;
 use punctual_broker_api::{Access, Code, Limits};
 use punctual_client::{Broker as _, Client, ClientConfig};
-use punctual_gateway_grpc::limits::{REQUEST_OVERHEAD_BYTES_MAX, RETRY_AFTER_MS};
+use punctual_gateway_grpc::limits::{RECEIVE_BYTES_DEFAULT, REQUEST_OVERHEAD_BYTES_MAX, RETRY_AFTER_MS};
 use punctual_proto::v1::{NewMessage, PublishRequest, broker_client::BrokerClient};
 use tokio_stream::StreamExt as _;
 use tonic::{
@@ -159,7 +159,8 @@ async fn a_receive_that_waits_ends_when_the_door_stops() {
         ..Default::default()
     };
     let waiting = tokio::spawn(async move { raw.receive(request).await });
-    broker.until_asked("receive").await;
+    // Without a bound of its own it asks for no more than most clients take.
+    broker.until_asked(&format!("receive {RECEIVE_BYTES_DEFAULT}")).await;
     served.close().await;
     let status = waiting.await.expect("no panic").expect_err("stopped");
     assert_eq!(error_of(&status).code, Code::ShuttingDown);

@@ -166,8 +166,8 @@ impl Broker for Scripted {
         })
     }
 
-    fn receive(&self, _: ReceiveRequest) -> Reply<'_, Vec<Delivery>> {
-        self.note("receive".to_owned());
+    fn receive(&self, request: ReceiveRequest) -> Reply<'_, Vec<Delivery>> {
+        self.note(format!("receive {}", request.max_bytes));
         Box::pin(std::future::pending())
     }
 
