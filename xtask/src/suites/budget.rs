@@ -14,7 +14,11 @@ const DEFAULT: Duration = Duration::from_secs(60);
 pub(super) const PATIENCE: u32 = 3;
 
 /// Suites that may take longer, with their seconds and why.
-const LONGER: &[(&str, u64, &str)] = &[("docs", 180, "each example is compiled and linked by itself")];
+const LONGER: &[(&str, u64, &str)] = &[
+    ("cli/cli", 300, "starts, kills and restarts the real binary again and again"),
+    ("docs", 180, "each example is compiled and linked by itself"),
+    ("gateway-grpc/python_client", 180, "fetches the packages of another language once"),
+];
 
 /// The budget of a suite.
 pub(super) fn of(name: &str) -> Duration {
