@@ -6,11 +6,15 @@
 mod model;
 mod support;
 
+use std::{cell::RefCell, collections::BTreeSet};
+
 use model::{
+    naive::{Naive, Told},
     replay::{Wanted, histories, play},
     step::Step,
 };
 use proptest::test_runner::TestCaseError;
+use proptest_state_machine::ReferenceStateMachine;
 
 #[test]
 fn the_core_does_what_a_sorted_map_and_a_list_would() {
@@ -40,4 +44,89 @@ fn a_failing_history_is_replayed_by_its_seed() {
     let number = |text: Option<&str>| text.and_then(|text| text.parse().ok()).expect("the command names it");
     let again = Wanted { cases: number(cases) as u32, seed: number(seed) };
     assert_eq!(histories(&again, fails), Err(failure), "the printed command shows the same failure");
+}
+
+#[test]
+fn histories_meet_every_kind_of_answer() {
+    let met = RefCell::new(BTreeSet::new());
+    let collect = |steps: &[Step], _: &dyn Fn()| {
+        let mut naive = Naive::new();
+        for step in steps {
+            naive = Naive::apply(naive, step);
+            let word = |text: String| text.split([' ', '(', '{']).next().unwrap_or_default().to_owned();
+            let told = format!("{step:?}");
+            let kinds: Vec<String> = match &naive.told {
+                Told::Nothing => vec![String::new()],
+                Told::Published(answers) => answers.iter().map(|it| word(format!("{it:?}"))).collect(),
+                Told::Crossed(lines) => lines.keys().map(|line| word(format!("{:?}", line.lane))).collect(),
+                Told::Leased(leased) => leased.iter().map(|(_, _, attempt)| attempt.to_string()).collect(),
+                Told::Settled(answers) => answers.iter().map(|it| word(format!("{it:?}"))).collect(),
+                Told::Nacked(answers) => answers.iter().map(|it| word(format!("{it:?}"))).collect(),
+                Told::Extended(answers) => answers.iter().map(|it| word(format!("{it:?}"))).collect(),
+                Told::Returned(returned) => vec![(!returned.is_empty()).to_string()],
+                Told::Cancelled(answer) => vec![word(format!("{answer:?}"))],
+                Told::Rescheduled(answer) => vec![word(format!("{answer:?}"))],
+                Told::DeliveredNow(answer) => vec![word(format!("{answer:?}"))],
+                Told::RangeCancelled(count) => vec![(*count > 0).to_string()],
+                Told::Found(found) => vec![format!("{:?}", found.map(|(_, scheduled)| scheduled))],
+            };
+            met.borrow_mut().extend(kinds.into_iter().map(|kind| format!("{} {kind}", word(told.clone()))));
+        }
+        let dead = naive.readers.values().any(|reader| reader.dead > 0);
+        let dropped = naive.lines.values().any(|line| line.floor > 0);
+        let mut met = met.borrow_mut();
+        met.extend(
+            [dead.then(|| "dead letters".to_owned()), dropped.then(|| "a risen floor".to_owned())]
+                .into_iter()
+                .flatten(),
+        );
+        Ok(())
+    };
+    histories(&Wanted { cases: 2000, seed: 1 }, collect).expect("nothing is checked");
+    let met = met.into_inner();
+    for kind in [
+        "Publish Accepted",
+        "Publish Duplicate",
+        "Publish Replaced",
+        "Publish Kept",
+        "Publish Refused",
+        "Advance Priority",
+        "Advance Retry",
+        "Lease 1",
+        "Lease 2",
+        "Lease 3",
+        "Ack Done",
+        "Ack LeaseLost",
+        "Nack Retry",
+        "Nack DeadLettered",
+        "Nack LeaseLost",
+        "Release Done",
+        "Release LeaseLost",
+        "Extend Extended",
+        "Extend LeaseLost",
+        "Expire true",
+        "Disconnect true",
+        "Cancel Cancelled",
+        "Cancel TooLate",
+        "Cancel NotFound",
+        "Reschedule Rescheduled",
+        "Reschedule TooLate",
+        "Reschedule NotFound",
+        "DeliverNow DeliveredNow",
+        "DeliverNow TooLate",
+        "DeliverNow NotFound",
+        "CancelRange true",
+        "Get None",
+        "Get Some(true)",
+        "Get Some(false)",
+        "Subscribe ",
+        "Unsubscribe ",
+        "Sync ",
+        "Restart ",
+        "Crash ",
+        "dead letters",
+        "a risen floor",
+    ] {
+        assert!(met.contains(kind), "no history met {kind:?}, only {met:?}");
+    }
 }

@@ -17,7 +17,7 @@ const BLOCK: u32 = 250;
 /// Histories of a run that names no number.
 const CASES: u32 = 20_000;
 /// Steps of a history.
-const STEPS_MAX: usize = 40;
+const STEPS_MAX: usize = 80;
 
 /// What was asked for by the environment.
 pub(crate) struct Wanted {

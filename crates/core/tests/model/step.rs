@@ -112,7 +112,7 @@ fn any_step() -> BoxedStrategy<Step> {
     // Windows and outcomes end after 10 s and ten minutes: their edges are met on purpose.
     let ms = prop_oneof![
         6 => 0..20u64,
-        2 => prop_oneof![Just(999), Just(1000), Just(9_999), Just(10_000)],
+        3 => prop_oneof![Just(999), Just(1000), Just(2000), Just(9_999), Just(10_000)],
         1 => prop_oneof![Just(599_990), Just(599_999), Just(600_000), Just(3_600_000)],
     ];
     prop_oneof![
@@ -126,7 +126,7 @@ fn any_step() -> BoxedStrategy<Step> {
             Step::Lease { subscription, retries, max, consumer }
         }),
         5 => receipts().prop_map(Step::Ack),
-        4 => (receipts(), option::of(0..2000u64)).prop_map(|(receipts, delay)| Step::Nack { receipts, delay }),
+        4 => (receipts(), option::of(prop_oneof![0..3u64, 0..2000u64])).prop_map(|(receipts, delay)| Step::Nack { receipts, delay }),
         2 => receipts().prop_map(Step::Release),
         1 => (receipts(), 0..20_000u64).prop_map(|(receipts, ms)| Step::Extend { receipts, ms }),
         2 => (1..4u32).prop_map(|limit| Step::Expire { limit }),
