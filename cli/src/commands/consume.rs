@@ -3,8 +3,9 @@
 use std::{collections::HashMap, num::NonZeroU64, sync::Arc, time::Duration};
 
 use clap::Args;
+use futures_util::stream::{FuturesUnordered, StreamExt as _};
 use punctual_broker_api::{
-    AckOutcome, Broker, Consumer, DelayMs, Delivery, Kind, SubscribeRequest, SubscriptionName, SubscriptionPath,
+    AckOutcome, Broker, Consumer, DelayMs, Delivery, Error, Kind, SubscribeRequest, SubscriptionName, SubscriptionPath,
     TopicName, parse_duration,
 };
 
@@ -16,6 +17,8 @@ use crate::{
 
 /// Messages that may be on their way to us at once.
 const WINDOW: u64 = 1000;
+/// Ack calls under way at once, before no more messages are taken.
+const ACKS_UNDER_WAY: usize = 16;
 /// The pause before a lost stream is opened again.
 const REOPEN_AFTER: Duration = Duration::from_millis(500);
 
@@ -149,47 +152,70 @@ impl Session {
 
     async fn print_all(&mut self, consumer: &mut dyn Consumer, signals: &mut StopSignals) -> Result<End, Failure> {
         // No more credit than messages wanted, so that none is leased only to be given back.
-        let mut credit = self.left.min(WINDOW);
-        let mut on_the_way = credit;
-        grant(consumer, credit);
-        while self.left > 0 {
+        let mut on_the_way = self.left.min(WINDOW);
+        grant(consumer, on_the_way);
+        // An ack is answered after a sync; what comes meanwhile is printed meanwhile.
+        let mut acks = FuturesUnordered::new();
+        let end = loop {
+            if self.left == 0 {
+                break End::Done;
+            }
             let next = tokio::select! {
-                next = self.next(consumer) => next,
-                _ = signals.next() => return Ok(End::Done),
+                Some(answer) = acks.next(), if !acks.is_empty() => {
+                    self.count(answer)?;
+                    continue;
+                }
+                next = self.next(consumer), if acks.len() < ACKS_UNDER_WAY => next,
+                _ = signals.next() => break End::Done,
             };
             let deliveries = match next {
                 Ok(Some(deliveries)) => deliveries,
-                Ok(None) => return Ok(End::Done),
-                Err(Lost) => return Ok(End::Lost),
+                Ok(None) => break End::Done,
+                Err(Lost) => break End::Lost,
             };
-            for delivery in &deliveries {
-                self.print(delivery)?;
-            }
-            // A message is acked only after whoever reads the output has it.
-            self.output.flush()?;
+            self.print(&deliveries)?;
             let count = deliveries.len() as u64;
             self.left = self.left.saturating_sub(count);
             on_the_way = on_the_way.saturating_sub(count);
             if !self.options.no_ack {
-                self.ack(&deliveries).await?;
+                let receipts = deliveries.iter().map(|delivery| delivery.receipt.clone()).collect();
+                let (broker, path) = (Arc::clone(&self.broker), self.path.clone());
+                acks.push(async move { (deliveries, broker.ack(path, receipts).await) });
             }
-            credit = self.left.min(WINDOW).saturating_sub(on_the_way);
+            let credit = self.left.min(WINDOW).saturating_sub(on_the_way);
             on_the_way += credit;
             grant(consumer, credit);
+        };
+        while let Some(answer) = acks.next().await {
+            self.count(answer)?;
         }
-        Ok(End::Done)
+        Ok(end)
     }
 
-    fn print(&self, delivery: &Delivery) -> Result<(), Failure> {
-        if self.output.json {
-            return self.output.print_bytes(json::delivery(delivery).to_string().as_bytes());
+    /// Prints, all at once. A message is acked only after whoever reads the output has it.
+    fn print(&self, deliveries: &[Delivery]) -> Result<(), Failure> {
+        let mut text = Vec::new();
+        for (number, delivery) in deliveries.iter().enumerate() {
+            if number > 0 {
+                text.push(b'\n');
+            }
+            if self.output.json {
+                text.extend_from_slice(json::delivery(delivery).to_string().as_bytes());
+            } else {
+                text.extend_from_slice(&delivery.body);
+            }
         }
-        self.output.print_bytes(&delivery.body)
+        if deliveries.is_empty() {
+            return Ok(());
+        }
+        self.output.print_bytes(&text)?;
+        self.output.flush()
     }
 
-    async fn ack(&mut self, deliveries: &[Delivery]) -> Result<(), Failure> {
-        let receipts = deliveries.iter().map(|delivery| delivery.receipt.clone()).collect();
-        let outcomes = match self.broker.ack(self.path.clone(), receipts).await {
+    /// Counts what could not be acked.
+    fn count(&mut self, answer: (Vec<Delivery>, Result<Vec<AckOutcome>, Error>)) -> Result<(), Failure> {
+        let (deliveries, outcomes) = answer;
+        let outcomes = match outcomes {
             Ok(outcomes) => outcomes,
             // Whether they were acked nobody knows; if not, they come again on the next stream.
             Err(error) if self.options.follow && matches!(error.kind(), Kind::Unavailable | Kind::UnknownOutcome) => {
