@@ -25,7 +25,7 @@ pub(super) fn check(tree: &Tree, untested_allowed: &[UntestedLimits]) -> Vec<Fin
             report(format!("limit `{}` is named nowhere else: enforce it or remove it", limit.name));
         }
         let is_allowed = |entry: &UntestedLimits| entry.path == limit.path && entry.names.contains(&&*limit.name);
-        if !is_named_by_a_test(tree, &limit.name) && !untested_allowed.iter().any(is_allowed) {
+        if !is_named_by_a_test(tree, &limits, limit) && !untested_allowed.iter().any(is_allowed) {
             report(format!("limit `{}` is named by no test: meet it in one", limit.name));
         }
     }
@@ -40,10 +40,12 @@ fn stale_entries(tree: &Tree, limits: &[Limit<'_>], untested_allowed: &[Untested
             report(format!("an entry of {} gives no reason", entry.path));
         }
         for name in entry.names {
-            if !limits.iter().any(|limit| limit.path == entry.path && limit.name == *name) {
-                report(format!("{} has no limit `{name}`: remove its entry", entry.path));
-            } else if is_named_by_a_test(tree, name) {
-                report(format!("`{name}` is named by a test now: remove its entry"));
+            match limits.iter().find(|limit| limit.path == entry.path && limit.name == *name) {
+                None => report(format!("{} has no limit `{name}`: remove its entry", entry.path)),
+                Some(limit) if is_named_by_a_test(tree, limits, limit) => {
+                    report(format!("`{name}` of {} is named by a test now: remove its entry", entry.path));
+                }
+                Some(_) => {}
             }
         }
     }
@@ -73,11 +75,15 @@ fn is_named_elsewhere(tree: &Tree, limit: &Limit<'_>) -> bool {
     tree.sources().any(elsewhere)
 }
 
-fn is_named_by_a_test(tree: &Tree, name: &str) -> bool {
-    let setting = name.to_lowercase();
-    tree.sources().any(|(path, code)| {
+/// Whether a test names it; a name that several crates give to a limit counts in the tests of its own crate only.
+fn is_named_by_a_test(tree: &Tree, limits: &[Limit<'_>], limit: &Limit<'_>) -> bool {
+    let is_shared = limits.iter().filter(|other| other.name == limit.name).count() > 1;
+    let own_crate = limit.path.split("src/").next().unwrap_or("");
+    let setting = limit.name.to_lowercase();
+    tree.sources().filter(|(path, _)| !is_shared || path.starts_with(own_crate)).any(|(path, code)| {
         let is_test_file = tree.is_test_file(path);
-        code.words(name).chain(code.words(&setting)).any(|at| is_test_file || code.is_test_line(code.line_of(at)))
+        let mut places = code.words(&limit.name).chain(code.words(&setting));
+        places.any(|at| is_test_file || code.is_test_line(code.line_of(at)))
     })
 }
 
@@ -116,8 +122,27 @@ mod tests {
         let allowed = [entry(&["MET_MAX", "FREE_MAX", "GONE_MAX"], "x"), entry(&["BARE_MAX"], "")];
         let findings: Vec<String> = check(&tree(), &allowed).iter().map(Finding::to_string).collect();
         assert_eq!(findings.len(), 4, "{findings:?}");
-        assert!(findings.iter().any(|line| line.contains("`MET_MAX` is named by a test now")), "{findings:?}");
+        assert!(
+            findings.iter().any(|line| line.contains("`MET_MAX` of crates/x/src/limits.rs is named by a test now")),
+            "{findings:?}"
+        );
         assert!(findings.iter().any(|line| line.contains("has no limit `GONE_MAX`")), "{findings:?}");
         assert!(findings.iter().any(|line| line.contains("gives no reason")), "{findings:?}");
+    }
+
+    #[test]
+    fn a_test_of_one_crate_does_not_meet_the_limit_of_the_same_name_in_another() {
+        let limits = "pub const WAIT_MAX: u8 = 1;";
+        let tree = Tree::of(&[
+            ("crates/x/src/limits.rs", limits),
+            ("crates/x/src/a.rs", "fn f() { WAIT_MAX }"),
+            ("crates/y/src/limits.rs", limits),
+            ("crates/y/tests/a.rs", "fn f() { WAIT_MAX }"),
+        ]);
+        let findings: Vec<String> = check(&tree, &[]).iter().map(Finding::to_string).collect();
+        assert_eq!(
+            findings,
+            ["crates/x/src/limits.rs:1: [limits] limit `WAIT_MAX` is named by no test: meet it in one"]
+        );
     }
 }
