@@ -115,8 +115,18 @@ fn a_message_with_everything_keeps_its_bytes() {
 }
 
 #[test]
+fn a_message_that_is_cut_off_anywhere_is_refused() {
+    let record = MessageRecord { key: Some("k".into()), ..MessageRecord::new(message(), time(1), Bytes::new()) };
+    let stored = record.encode();
+    for end in 0..stored.len() {
+        assert!(MessageRecord::decode(stored.slice(..end)).is_err(), "cut to {end} of {} bytes", stored.len());
+    }
+}
+
+#[test]
 fn a_message_that_is_damaged_is_refused() {
-    let refused = |fields: &[u8]| MessageRecord::decode([b"\x01", MESSAGE, fields].concat().into()).is_err();
+    let refused = |fields: &[u8]| MessageRecord::decode([b"\x01", MESSAGE, b"\x10\0", fields].concat().into()).is_err();
+    assert!(!refused(b"\x10\0"), "the body comes last, but need not");
     assert!(MessageRecord::decode(Bytes::from_static(b"\x01\x10\x02hi")).is_err(), "no id");
     assert!(MessageRecord::decode(Bytes::from_static(b"\x01\x01\x02hi\x10\x02hi")).is_err(), "a short id");
     assert!(refused(b"\x02\x06\xff\xff\xff\xff\xff\xff"), "a time after the year 9999");

@@ -171,7 +171,7 @@ impl MessageRecord {
             Time::ZERO,
             Bytes::new(),
         );
-        let mut deliver_at = None;
+        let (mut deliver_at, mut body) = (None, None);
         while let Some((tag, value)) = fields.next_field()? {
             match tag {
                 MESSAGE => message = value.as_ref().try_into().ok().and_then(MessageRef::from_bytes),
@@ -179,10 +179,12 @@ impl MessageRecord {
                 DELIVER_AT => deliver_at = Some(fields.as_time(&value)?),
                 HEADERS => record.headers = decode_headers(&value)?,
                 EXPIRES_AFTER => record.expires_after = Some(DelayMs::from_ms(fields.as_number(&value)?)),
-                BODY => record.body = value,
+                BODY => body = Some(value),
                 _ => record.decode_rare(&fields, tag, &value)?,
             }
         }
+        // Written last, also when it is empty: a record that was cut off between fields is told so.
+        record.body = body.ok_or_else(|| FormatError::new(WHAT, "has no body"))?;
         record.message = message.ok_or_else(|| FormatError::new(WHAT, "has no readable id"))?;
         record.deliver_at = deliver_at.unwrap_or(record.message.first.due);
         Ok(record)
