@@ -6,13 +6,16 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use bytes::Bytes;
 use punctual_core::{
     Answer, Command, Facts, HandleHash, PartitionId, Shard, ShardClock, ShardConfig, SubscriptionRules,
     SubscriptionStart, TopicRules,
 };
 use punctual_store_api::{ShardStore, Store};
 use punctual_store_memory::MemoryStore;
-use punctual_types::{Batch, Now, Read, ReadReply, Seq, ShardNumber, SubscriptionNumber};
+use punctual_types::{
+    Batch, Now, Position, Read, ReadReply, Seq, ShardNumber, SubscriptionNumber, Time, TimelineId, Write,
+};
 
 const SECRET: [u8; 16] = *b"a secret of ours";
 
@@ -152,6 +155,16 @@ impl House {
             self.batches.push(batch.clone());
             ready(self.door.commit(batch));
         }
+    }
+
+    /// Does to a stored record what a disk may: other bytes, or none at all.
+    #[allow(dead_code, reason = "each test program takes what it needs of this module")]
+    pub(crate) fn damage(&mut self, timeline: TimelineId, position: Position, record: Option<Bytes>) {
+        let write = match record {
+            Some(record) => Write::Insert { timeline, position, record },
+            None => Write::Remove { timeline, position },
+        };
+        ready(self.door.commit(Batch { now: Time::ZERO, writes: vec![write] }));
     }
 
     /// What the store answers.

@@ -63,6 +63,7 @@ impl Stage {
             "crash" => self.restart(true),
             "together" => self.together(&words),
             "look" => self.look(&words),
+            "damage" => self.damage(&words),
             _ => {
                 let command = self.plain(&words);
                 self.ask(command)
@@ -287,6 +288,14 @@ impl Stage {
         }
         let (epoch, time) = (self.house.shard.epoch(), self.house.shard.time());
         vec![format!("epoch {epoch}, time {}, last number {}", time.unix_ms(), self.house.shard.last_seq())]
+    }
+
+    /// `damage a` gives the stored message other bytes, `damage a away` takes it.
+    fn damage(&mut self, words: &Words) -> Vec<String> {
+        let message = self.messages[words.at(1)];
+        let record = (!words.has("away")).then(|| Bytes::from_static(b"\x01\x99"));
+        self.house.damage(message.timeline(), message.first, record);
+        Vec::new()
     }
 
     /// Asks several things in one group: `together cancel a | publish b key=k`.
