@@ -15,9 +15,9 @@ pub(super) const PATIENCE: u32 = 3;
 
 /// Suites that may take longer, with their seconds and why.
 const LONGER: &[(&str, u64, &str)] = &[
-    ("cli/cli", 300, "starts, kills and restarts the real binary again and again"),
+    ("cli/cli", 120, "starts, kills and restarts the real binary again and again"),
     ("docs", 180, "each example is compiled and linked by itself"),
-    ("gateway-grpc/python_client", 180, "fetches the packages of another language once"),
+    ("gateway-grpc/python_client", 120, "fetches the packages of another language once"),
 ];
 
 /// The budget of a suite.
