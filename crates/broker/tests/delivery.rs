@@ -299,3 +299,43 @@ fn backlogs_larger_than_any_buffer_come_out_in_order() {
         assert!(rig.receive("t/s", 1).await.is_empty());
     });
 }
+
+#[test]
+fn a_consumer_ends_when_its_subscription_or_its_topic_is_deleted() {
+    run(async {
+        let rig = Rig::new().await;
+        let mut of_subscription = rig.broker.subscribe(subscribe("t/a")).await.expect("subscribed");
+        let mut of_topic = rig.broker.subscribe(subscribe("t/b")).await.expect("subscribed");
+        rig.broker.delete_subscription(sub("t/a")).await.expect("deleted");
+        assert!(of_subscription.next().await.is_none());
+        rig.publish("t", message("x")).await;
+        of_topic.credit(1);
+        assert_eq!(bodies(&of_topic.next().await.expect("still open")), ["x"]);
+        rig.broker.delete_topic(topic("t")).await.expect("deleted");
+        assert!(of_topic.next().await.is_none());
+    });
+}
+
+#[test]
+fn publishes_are_taken_in_the_order_they_came_also_while_their_topic_is_made() {
+    run(async {
+        for round in 0..20 {
+            let rig = Rig::new().await;
+            // Asked in order, as a pipelined stream does: each is polled once before the next begins.
+            let mut calls = futures_util::stream::FuturesOrdered::new();
+            for n in 0..50 {
+                let mut call = Box::pin(rig.broker.publish(topic("t"), vec![message(&n.to_string())]));
+                let _ = call.as_mut().poll(&mut std::task::Context::from_waker(std::task::Waker::noop()));
+                calls.push_back(call);
+                if n % 7 == round % 7 {
+                    tokio::task::yield_now().await;
+                }
+            }
+            while let Some(answer) = futures_util::StreamExt::next(&mut calls).await {
+                answer.expect("answered").pop().expect("one").expect("accepted");
+            }
+            let expected: Vec<_> = (0..50).map(|n| n.to_string()).collect();
+            assert_eq!(bodies(&rig.receive("t/s", 100).await), expected);
+        }
+    });
+}

@@ -4,6 +4,7 @@ mod admin;
 mod clock;
 mod cursor;
 mod look;
+mod making;
 mod message;
 mod metrics_page;
 mod namespaces;
@@ -46,6 +47,8 @@ pub(crate) struct Inner {
     pub(crate) handles: HandleText,
     pub(crate) hash: punctual_core::HandleHash,
     pub(crate) catalog: RwLock<Catalog>,
+    /// Who publishes to topics that are being made.
+    making: making::Making,
     /// Held while the catalog is changed.
     pub(crate) admin: tokio::sync::Mutex<()>,
     /// Whose turn it is among partitions, for messages without a handle and for receiving.

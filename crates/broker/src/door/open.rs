@@ -187,6 +187,7 @@ impl Broker {
             handles: HandleText::new(secret),
             hash,
             catalog: RwLock::new(catalog),
+            making: Default::default(),
             admin: tokio::sync::Mutex::new(()),
             turn: AtomicUsize::new(0),
             stopping: AtomicBool::new(false),

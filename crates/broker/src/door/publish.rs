@@ -8,6 +8,7 @@ use std::{
 use punctual_broker_api::{Code, Error, NewMessage, OnConflict, PublishStatus, Published, TopicPath, When};
 use punctual_core::{Answer, Command, OnKeyConflict, PartitionId, PublishAnswer, PublishItem, PublishRefusal};
 use punctual_types::{DelayMs, MessageRef, PartitionNumber, Time};
+use tokio::sync::oneshot;
 
 use super::{
     Inner,
@@ -21,6 +22,15 @@ struct Part {
     places: Vec<usize>,
     whens: Vec<When>,
     items: Vec<PublishItem>,
+}
+
+type Begun = Result<oneshot::Receiver<Result<Answer, Error>>, Error>;
+
+/// Messages of one call that are on their way to their shards.
+struct Sent {
+    /// By place in the call; what was refused before it left has its result already.
+    results: Vec<Option<Result<Published, Error>>>,
+    pending: Vec<(Vec<usize>, Vec<When>, Begun)>,
 }
 
 impl Inner {
@@ -39,8 +49,11 @@ impl Inner {
         };
         let begun = self.metrics.begin();
         let room = self.shards.reserve(bytes)?;
+        let turn = self.making.turn(&path, || self.catalog().topic(&path).is_err()).await;
         let topic = self.topic_or_new(&path).await?;
-        let results = self.publish_to(&topic, messages, &levels, max_delay).await;
+        let sent = self.send(&topic, messages, &levels, max_delay);
+        drop(turn);
+        let results = self.answered(&topic, sent).await;
         drop(room);
         self.metrics.published(begun);
         results
@@ -65,13 +78,9 @@ impl Inner {
         Ok(bytes)
     }
 
-    async fn publish_to(
-        &self,
-        topic: &Topic,
-        messages: Vec<NewMessage>,
-        levels: &[DelayMs],
-        max_delay: Option<DelayMs>,
-    ) -> Result<Vec<Result<Published, Error>>, Error> {
+    /// Sends the messages on their way to their shards, without waiting: publishes of one topic
+    /// are taken in the order in which this is called.
+    fn send(&self, topic: &Topic, messages: Vec<NewMessage>, levels: &[DelayMs], max_delay: Option<DelayMs>) -> Sent {
         let mut results: Vec<Option<Result<Published, Error>>> = messages.iter().map(|_| None).collect();
         let mut parts: BTreeMap<PartitionId, Part> = BTreeMap::new();
         for (place, message) in messages.into_iter().enumerate() {
@@ -93,6 +102,12 @@ impl Inner {
             let begun = self.shards.begin_publish(shard, command, topic.answers());
             pending.push((part.places, part.whens, begun));
         }
+        Sent { results, pending }
+    }
+
+    /// Waits for the answers of what was sent and puts them into their places.
+    async fn answered(&self, topic: &Topic, sent: Sent) -> Result<Vec<Result<Published, Error>>, Error> {
+        let Sent { mut results, pending } = sent;
         for (places, whens, begun) in pending {
             let answer = match begun {
                 Ok(receiver) => self.shards.end_publish(receiver).await,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use punctual_broker_api::{DelayMs, Error};
 use punctual_core::{Command, LeaseRef};
 use punctual_types::ShardNumber;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use super::{
     AnswerWhen, Credit, Request, Shards, SubscriptionAt, Waiter,
@@ -39,6 +39,7 @@ pub(crate) struct Feed {
     places: Vec<SubscriptionAt>,
     waiter: Waiter,
     batches: mpsc::Receiver<Batch>,
+    gone: watch::Receiver<bool>,
     at_drop: AtDrop,
 }
 
@@ -74,6 +75,7 @@ impl Feed {
         at_drop: AtDrop,
     ) -> Self {
         let (sink, batches) = mpsc::channel(FEED_BATCHES_MAX);
+        let (told, gone) = watch::channel(false);
         let waiter = Waiter {
             consumer: shards.next_consumer(),
             credit: Arc::new(credit),
@@ -81,9 +83,10 @@ impl Feed {
             lease: config.lease,
             bytes_max: config.bytes_max,
             batch_max: config.batch_max,
+            gone: told,
             in_flight_max: config.in_flight_max,
         };
-        Self { shards, places, waiter, batches, at_drop }
+        Self { shards, places, waiter, batches, gone, at_drop }
     }
 
     /// Begins to wait at every partition.
@@ -123,12 +126,15 @@ impl Feed {
         Ok(taken)
     }
 
-    /// The next batch. May be dropped and asked again.
+    /// The next batch; `None` when the subscription was deleted or the broker stops. May be dropped
+    /// and asked again.
     pub(crate) async fn next(&mut self) -> Option<Batch> {
         tokio::select! {
+            biased;
             batch = self.batches.recv() => batch,
-            // The feed itself keeps a sender, so the channel never closes by itself.
-            _ = self.shards.ended() => None,
+            // The feed itself keeps both senders, so neither channel closes by itself.
+            _ = self.gone.wait_for(|gone| *gone) => None,
+            () = self.shards.ended() => None,
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, VecDeque};
 
 use punctual_core::{Answer, Command, PartitionId};
 use punctual_store_api::StoreError;
-use punctual_types::{ConsumerNumber, Read, ShardNumber};
+use punctual_types::{ConsumerNumber, Read, ShardNumber, SubscriptionNumber};
 
 use super::{
     SubscriptionAt, Waiter,
@@ -41,6 +41,17 @@ impl Offers {
                 if waited.is_empty() {
                     self.waited.remove(&at.partition);
                 }
+            }
+        }
+    }
+
+    /// Ends the waiters of subscriptions that are deleted: of one, or of a whole partition.
+    pub(super) fn end(&mut self, partition: PartitionId, subscription: Option<SubscriptionNumber>) {
+        let waited: Vec<_> = self.waited.get(&partition).into_iter().flatten().copied().collect();
+        for at in waited.into_iter().filter(|at| subscription.is_none_or(|number| number == at.subscription)) {
+            for waiter in self.waiters.get(&at).cloned().unwrap_or_default() {
+                waiter.gone.send_replace(true);
+                self.forget(at, waiter.consumer);
             }
         }
     }

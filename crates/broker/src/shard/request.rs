@@ -5,7 +5,7 @@ use std::sync::Arc;
 use punctual_broker_api::Error;
 use punctual_core::{Answer, Command, Delivered, PartitionId};
 use punctual_types::{ConsumerNumber, DelayMs, ShardNumber, SubscriptionNumber, Time};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 
 use super::Credit;
 
@@ -44,6 +44,8 @@ pub(crate) struct Waiter {
     pub(crate) bytes_max: u64,
     /// Messages of one batch.
     pub(crate) batch_max: u32,
+    /// Told when the subscription is deleted.
+    pub(crate) gone: watch::Sender<bool>,
     /// Messages of the partition with this consumer at once; `None` for no bound of its own.
     pub(crate) in_flight_max: Option<u32>,
 }

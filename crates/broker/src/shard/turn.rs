@@ -149,6 +149,11 @@ impl Worker {
         }
         for asked in group {
             let hungry = wakes(&asked.command);
+            match &asked.command {
+                Command::Unsubscribe { partition, subscription } => self.offers.end(*partition, Some(*subscription)),
+                Command::DeletePartition { partition } => self.offers.end(*partition, None),
+                _ => {}
+            }
             let Some(place) = self.seats.get_mut(seat) else { return Ok(()) };
             let answer = place.shard.apply(asked.command, &mut facts, now);
             let shard = place.shard.number();

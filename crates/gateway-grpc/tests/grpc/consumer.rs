@@ -129,7 +129,6 @@ async fn a_consumer_ends_when_the_door_stops() {
 }
 
 #[tokio::test]
-#[ignore = "the broker does not yet end the consumers of a deleted subscription"]
 async fn a_consumer_ends_when_its_subscription_is_deleted() {
     let (_broker, served, client) = real().await;
     let mut consumer = client.subscribe(subscribe(0)).await.expect("a consumer");
