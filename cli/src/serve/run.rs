@@ -141,7 +141,7 @@ fn open_doors(
     grpc: Option<TcpListener>,
 ) -> (watch::Sender<bool>, JoinSet<std::io::Result<()>>) {
     let (stop, stopped) = watch::channel(false);
-    let mut registry = Registry::default();
+    let mut registry = Registry::with_prefix("punctual");
     broker.register_metrics(&mut registry);
     let http_metrics = HttpMetrics::register(&mut registry);
     let grpc_metrics = GrpcMetrics::register(&mut registry);

@@ -2,7 +2,7 @@
 
 use punctual_types::{DelayMs, limits};
 
-/// Limits that an operator may set; the defaults are DESIGN.md §6.
+/// Limits that an operator may set; the defaults are those of `punctual_types::limits`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// Bytes of a message body.

@@ -1,4 +1,4 @@
-//! Every limit that a user can meet, in one place: DESIGN.md §6.
+//! Every limit that a user can meet, in one place, with its default.
 
 use crate::DelayMs;
 
