@@ -68,6 +68,7 @@ fn histories_meet_every_kind_of_answer() {
                 Told::Rescheduled(answer) => vec![word(format!("{answer:?}"))],
                 Told::DeliveredNow(answer) => vec![word(format!("{answer:?}"))],
                 Told::RangeCancelled(count) => vec![(*count > 0).to_string()],
+                Told::Group(_) => vec![String::new()],
                 Told::Found(found) => vec![format!("{:?}", found.map(|(_, scheduled)| scheduled))],
             };
             met.borrow_mut().extend(kinds.into_iter().map(|kind| format!("{} {kind}", word(told.clone()))));

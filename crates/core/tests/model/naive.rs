@@ -150,6 +150,7 @@ pub(crate) enum Told {
     RangeCancelled(u64),
     /// Which message, and whether it is scheduled.
     Found(Option<(usize, bool)>),
+    Group(Vec<Told>),
 }
 
 enum Located {
@@ -175,6 +176,8 @@ pub(crate) struct Naive {
     pub(crate) published: BTreeMap<TopicNumber, u64>,
     pub(crate) cancelled: u64,
     pub(crate) last_subscription: u32,
+    /// How many messages and receipts were known when the group of steps was asked for.
+    known: Option<(usize, usize)>,
     /// What a crash would leave.
     safe: Option<Box<Self>>,
     pub(crate) told: Told,
@@ -196,6 +199,7 @@ impl Naive {
             published: BTreeMap::new(),
             cancelled: 0,
             last_subscription: 0,
+            known: None,
             safe: None,
             told: Told::Nothing,
         };
@@ -245,6 +249,16 @@ impl Naive {
             Step::DeliverNow(handle) => Told::DeliveredNow(self.deliver_now(*handle)),
             Step::CancelRange { from, to, later } => Told::RangeCancelled(self.cancel_range(*from, *to, *later)),
             Step::Get(handle) => Told::Found(self.get(*handle)),
+            Step::Group(steps) => {
+                self.known = Some((self.messages.len(), self.receipts.len()));
+                let take = |step| {
+                    self.take(step);
+                    self.told.clone()
+                };
+                let told = steps.iter().map(take).collect();
+                self.known = None;
+                Told::Group(told)
+            }
             Step::Sync => {
                 self.sync();
                 Told::Nothing
@@ -292,7 +306,7 @@ impl Naive {
 
     pub(crate) fn pick_receipts(&self, picks: &[usize]) -> Vec<LeaseRef> {
         // The latest ones first, which are the most likely to run.
-        let count = self.receipts.len();
+        let count = self.known.map_or(self.receipts.len(), |(_, receipts)| receipts);
         if count == 0 {
             return Vec::new();
         }
@@ -300,7 +314,8 @@ impl Naive {
     }
 
     pub(crate) fn pick_message(&self, pick: usize) -> Option<usize> {
-        (!self.messages.is_empty()).then(|| self.messages.len() - 1 - pick % self.messages.len())
+        let count = self.known.map_or(self.messages.len(), |(messages, _)| messages);
+        (count > 0).then(|| count - 1 - pick % count)
     }
 
     pub(crate) fn due(&self, when: When) -> u64 {

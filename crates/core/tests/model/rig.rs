@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use bytes::Bytes;
 use proptest::{prelude::*, test_runner::TestCaseError};
 use punctual_core::{
-    Answer, Command, Due, MessageHandle, NackItem, PublishAnswer, PublishItem, Retry, SettleAnswer, SubscriptionRules,
-    SubscriptionStart, TopicRules, format::MessageRecord,
+    Answer, CancelAnswer, Command, Due, MessageHandle, NackItem, PublishAnswer, PublishItem, Retry, SettleAnswer,
+    SubscriptionRules, SubscriptionStart, TopicRules, format::MessageRecord,
 };
 use punctual_types::{
     ConsumerNumber, DelayMs, Lane, MessageRef, Now, Offset, Position, Read, ReadReply, Record, Seq, SubscriptionNumber,
@@ -61,7 +61,22 @@ impl Rig {
         let now = before.now;
         match step {
             Step::Tick { .. } => {}
-            Step::Publish(items) => self.publish(items, before, after)?,
+            Step::Group(steps) => {
+                let Told::Group(told) = &after.told else { unreachable!("the model takes groups") };
+                self.group(steps, told, before)?;
+            }
+            Step::Publish(_)
+            | Step::Ack(_)
+            | Step::Nack { .. }
+            | Step::Release(_)
+            | Step::Extend { .. }
+            | Step::Expire { .. }
+            | Step::Disconnect { .. }
+            | Step::Cancel(_)
+            | Step::Reschedule(..)
+            | Step::DeliverNow(_) => {
+                self.group(std::slice::from_ref(step), std::slice::from_ref(&after.told), before)?
+            }
             Step::Advance { undurable, values } => self.advance(*undurable, *values, before, after)?,
             Step::Subscribe { earliest } => {
                 if let Some(number) = before.next_subscription() {
@@ -78,73 +93,6 @@ impl Rig {
             }
             Step::Lease { subscription, retries, consumer, .. } => {
                 self.lease(*subscription, *retries, *consumer, before, after)?;
-            }
-            Step::Ack(picks) => {
-                let leases = before.pick_receipts(picks);
-                let answer = self.house.ask(Command::Ack { leases: leases.clone() }, now);
-                let Answer::Settled(answers) = answer else { return wrong(&answer) };
-                for (lease, answer) in leases.iter().zip(&answers) {
-                    let place = before.receipts.iter().position(|receipt| receipt == lease).expect("it was given out");
-                    if *answer == SettleAnswer::Done {
-                        self.over.acked.insert((lease.subscription, self.delivered[place]));
-                    }
-                }
-                prop_assert_eq!(Told::Settled(answers), after.told.clone());
-            }
-            Step::Nack { receipts, delay } => {
-                let leases = before.pick_receipts(receipts);
-                let items = leases.iter().map(|lease| NackItem { lease: *lease, random: 0 }).collect();
-                let answer = self
-                    .house
-                    .ask(Command::Nack { items, delay: delay.map(DelayMs::from_ms), error: Some("no".into()) }, now);
-                let Answer::Nacked(answers) = answer else { return wrong(&answer) };
-                prop_assert_eq!(Told::Nacked(answers), after.told.clone());
-            }
-            Step::Release(picks) => {
-                let answer = self.house.ask(Command::Release { leases: before.pick_receipts(picks) }, now);
-                let Answer::Settled(answers) = answer else { return wrong(&answer) };
-                prop_assert_eq!(Told::Settled(answers), after.told.clone());
-            }
-            Step::Extend { receipts, ms } => {
-                let (leases, lease) = (before.pick_receipts(receipts), DelayMs::from_ms(*ms));
-                let answer = self.house.ask(Command::Extend { leases, lease }, now);
-                let Answer::Extended(answers) = answer else { return wrong(&answer) };
-                prop_assert_eq!(Told::Extended(answers), after.told.clone());
-            }
-            Step::Expire { limit } => {
-                let answer = self.house.ask(Command::ExpireLeases { limit: *limit }, now);
-                self.returned(answer, after)?;
-            }
-            Step::Disconnect { subscription, consumer, graceful } => {
-                let subscription = before.pick_reader(*subscription);
-                let partition = Naive::home(subscription).into();
-                let (consumer, graceful) = (ConsumerNumber(*consumer), *graceful);
-                let command = Command::Disconnect { partition, subscription, consumer, graceful };
-                let answer = self.house.ask(command, now);
-                self.returned(answer, after)?;
-            }
-            Step::Cancel(handle) => {
-                let Some(handle) = handle_of(*handle, before) else { return Ok(()) };
-                let answer = self.house.ask(Command::Cancel { partition: MAIN.into(), handle }, now);
-                let Answer::Cancelled(answer) = answer else { return wrong(&answer) };
-                prop_assert_eq!(Told::Cancelled(answer), after.told.clone());
-                if let (punctual_core::CancelAnswer::Cancelled, MessageHandle::Message(message)) = (answer, handle) {
-                    self.over.cancelled.insert(message);
-                }
-            }
-            Step::Reschedule(handle, when) => {
-                let Some(handle) = handle_of(*handle, before) else { return Ok(()) };
-                let due = due(*when, before.now);
-                let command = Command::Reschedule { partition: MAIN.into(), handle, due, max_delay: None };
-                let answer = self.house.ask(command, now);
-                let Answer::Rescheduled(Ok(answer)) = answer else { return wrong(&answer) };
-                prop_assert_eq!(Told::Rescheduled(answer), after.told.clone());
-            }
-            Step::DeliverNow(handle) => {
-                let Some(handle) = handle_of(*handle, before) else { return Ok(()) };
-                let answer = self.house.ask(Command::DeliverNow { partition: MAIN.into(), handle }, now);
-                let Answer::DeliveredNow(answer) = answer else { return wrong(&answer) };
-                prop_assert_eq!(Told::DeliveredNow(answer), after.told.clone());
             }
             Step::CancelRange { from, to, later } => self.cancel_range(before.range(*from, *to, *later), now, after)?,
             Step::Get(handle) => self.get(*handle, before, after)?,
@@ -186,30 +134,40 @@ impl Rig {
         self.house.ask(Command::Subscribe { partition, subscription, rules, start }, now);
     }
 
-    fn publish(&mut self, items: &[Item], before: &Naive, after: &Naive) -> Checked {
-        let mut number = before.messages.len();
-        let Told::Published(expected) = &after.told else { unreachable!("the model publishes") };
-        let items = items.iter().zip(expected).map(|(item, expected)| {
-            let body = body(number);
-            if matches!(expected, PublishAnswer::Accepted { .. } | PublishAnswer::Replaced { .. }) {
-                number += 1;
+    /// Asks for several things at once and compares each answer.
+    fn group(&mut self, steps: &[Step], told: &[Told], before: &Naive) -> Checked {
+        let mut bodies = before.messages.len();
+        let commands: Vec<_> =
+            steps.iter().zip(told).map(|(step, told)| command(step, told, before, &mut bodies)).collect();
+        // The id of a message when there is none yet: nothing is asked then.
+        let asked: Vec<_> = commands.iter().map(Option::is_some).collect();
+        let mut answers = self.house.ask_all(commands.into_iter().flatten().collect(), before.now).into_iter();
+        for ((step, expected), asked) in steps.iter().zip(told).zip(asked) {
+            if !asked {
+                continue;
             }
-            PublishItem {
-                due: due(item.when, before.now),
-                body,
-                key: item.key.map(key),
-                on_conflict: item.on_conflict,
-                dedup_id: item.dedup.map(|dedup| format!("dedup-{dedup}")),
-                ordering_key: None,
-                tag: None,
-                headers: Vec::new(),
-            }
-        });
-        let command = Command::Publish { partition: MAIN.into(), items: items.collect(), max_delay: None };
-        let answer = self.house.ask(command, before.now);
-        let Answer::Published(answers) = answer else { return wrong(&answer) };
-        prop_assert_eq!(&answers, expected);
+            let answer = told_by(answers.next().expect("an answer each"))?;
+            prop_assert_eq!(&answer, expected, "{:?}", step);
+            self.note_over(step, &answer, before);
+        }
         Ok(())
+    }
+
+    fn note_over(&mut self, step: &Step, answer: &Told, before: &Naive) {
+        match (step, answer) {
+            (Step::Ack(picks), Told::Settled(answers)) => {
+                for (lease, answer) in before.pick_receipts(picks).iter().zip(answers) {
+                    let place = before.receipts.iter().position(|receipt| receipt == lease).expect("it was given out");
+                    if *answer == SettleAnswer::Done {
+                        self.over.acked.insert((lease.subscription, self.delivered[place]));
+                    }
+                }
+            }
+            (Step::Cancel(Handle::Id(pick)), Told::Cancelled(CancelAnswer::Cancelled)) => {
+                self.over.cancelled.extend(before.pick_message(*pick).map(|index| before.messages[index].id));
+            }
+            _ => {}
+        }
     }
 
     fn advance(&mut self, undurable: u64, values: bool, before: &Naive, after: &Naive) -> Checked {
@@ -270,13 +228,6 @@ impl Rig {
             }
         }
         prop_assert_eq!(&leased, expected);
-        Ok(())
-    }
-
-    fn returned(&mut self, answer: Answer, after: &Naive) -> Checked {
-        let Answer::Returned(returned) = answer else { return wrong(&answer) };
-        let returned = returned.into_iter().map(|(_, subscription)| subscription).collect();
-        prop_assert_eq!(Told::Returned(returned), after.told.clone());
         Ok(())
     }
 
@@ -409,6 +360,72 @@ fn check_record(record: &Record, position: Position, copy: Copy, naive: &Naive) 
     prop_assert_eq!(stored.attempts, copy.attempts);
     prop_assert_eq!(stored.dead_letter.is_some(), copy.dead);
     Ok(())
+}
+
+/// The command of a step that reads no windows.
+fn command(step: &Step, told: &Told, before: &Naive, bodies: &mut usize) -> Option<Command> {
+    let partition = MAIN.into();
+    Some(match step {
+        Step::Publish(items) => {
+            let Told::Published(answers) = told else { unreachable!("the model publishes") };
+            let items = items.iter().zip(answers).map(|(item, answer)| publish_item(item, answer, before, bodies));
+            Command::Publish { partition, items: items.collect(), max_delay: None }
+        }
+        Step::Ack(picks) => Command::Ack { leases: before.pick_receipts(picks) },
+        Step::Nack { receipts, delay } => {
+            let leases = before.pick_receipts(receipts).into_iter();
+            let items = leases.map(|lease| NackItem { lease, random: 0 }).collect();
+            Command::Nack { items, delay: delay.map(DelayMs::from_ms), error: Some("no".into()) }
+        }
+        Step::Release(picks) => Command::Release { leases: before.pick_receipts(picks) },
+        Step::Extend { receipts, ms } => {
+            Command::Extend { leases: before.pick_receipts(receipts), lease: DelayMs::from_ms(*ms) }
+        }
+        Step::Expire { limit } => Command::ExpireLeases { limit: *limit },
+        Step::Disconnect { subscription, consumer, graceful } => {
+            let subscription = before.pick_reader(*subscription);
+            let (partition, consumer) = (Naive::home(subscription).into(), ConsumerNumber(*consumer));
+            Command::Disconnect { partition, subscription, consumer, graceful: *graceful }
+        }
+        Step::Cancel(handle) => Command::Cancel { partition, handle: handle_of(*handle, before)? },
+        Step::Reschedule(handle, when) => {
+            let (handle, due) = (handle_of(*handle, before)?, due(*when, before.now));
+            Command::Reschedule { partition, handle, due, max_delay: None }
+        }
+        Step::DeliverNow(handle) => Command::DeliverNow { partition, handle: handle_of(*handle, before)? },
+        other => unreachable!("{other:?} is asked for alone"),
+    })
+}
+
+fn publish_item(item: &Item, answer: &PublishAnswer, before: &Naive, bodies: &mut usize) -> PublishItem {
+    let body = body(*bodies);
+    if matches!(answer, PublishAnswer::Accepted { .. } | PublishAnswer::Replaced { .. }) {
+        *bodies += 1;
+    }
+    PublishItem {
+        due: due(item.when, before.now),
+        body,
+        key: item.key.map(key),
+        on_conflict: item.on_conflict,
+        dedup_id: item.dedup.map(|dedup| format!("dedup-{dedup}")),
+        ordering_key: None,
+        tag: None,
+        headers: Vec::new(),
+    }
+}
+
+fn told_by(answer: Answer) -> Checked<Told> {
+    Ok(match answer {
+        Answer::Published(answers) => Told::Published(answers),
+        Answer::Settled(answers) => Told::Settled(answers),
+        Answer::Nacked(answers) => Told::Nacked(answers),
+        Answer::Extended(answers) => Told::Extended(answers),
+        Answer::Returned(returned) => Told::Returned(returned.into_iter().map(|(_, number)| number).collect()),
+        Answer::Cancelled(answer) => Told::Cancelled(answer),
+        Answer::Rescheduled(Ok(answer)) => Told::Rescheduled(answer),
+        Answer::DeliveredNow(answer) => Told::DeliveredNow(answer),
+        other => return wrong(&other),
+    })
 }
 
 fn wrong<T>(answer: &Answer) -> Checked<T> {

@@ -81,6 +81,8 @@ pub(crate) enum Step {
         later: u64,
     },
     Get(Handle),
+    /// Several that are read for together and applied one after the other.
+    Group(Vec<Step>),
     Sync,
     Restart,
     Crash,
@@ -108,25 +110,13 @@ fn receipts() -> impl Strategy<Value = Vec<usize>> {
     vec(0..64usize, 1..4)
 }
 
-fn any_step() -> BoxedStrategy<Step> {
-    // Windows and outcomes end after 10 s and ten minutes: their edges are met on purpose.
-    let ms = prop_oneof![
-        6 => 0..20u64,
-        3 => prop_oneof![Just(999), Just(1000), Just(2000), Just(9_999), Just(10_000)],
-        1 => prop_oneof![Just(599_990), Just(599_999), Just(600_000), Just(3_600_000)],
-    ];
+/// Steps that read no windows, which a group may have.
+fn plain_step() -> BoxedStrategy<Step> {
     prop_oneof![
         10 => vec(item(), 1..4).prop_map(Step::Publish),
-        8 => (ms, any::<bool>()).prop_map(|(ms, between)| Step::Tick { ms, between }),
-        8 => (prop_oneof![4 => Just(0), 1 => 0..6u64], any::<bool>())
-            .prop_map(|(undurable, values)| Step::Advance { undurable, values }),
-        2 => any::<bool>().prop_map(|earliest| Step::Subscribe { earliest }),
-        1 => (0..4usize).prop_map(Step::Unsubscribe),
-        10 => (0..4usize, any::<bool>(), 1..5u32, 0..2u64).prop_map(|(subscription, retries, max, consumer)| {
-            Step::Lease { subscription, retries, max, consumer }
-        }),
         5 => receipts().prop_map(Step::Ack),
-        4 => (receipts(), option::of(prop_oneof![0..3u64, 0..2000u64])).prop_map(|(receipts, delay)| Step::Nack { receipts, delay }),
+        4 => (receipts(), option::of(prop_oneof![0..3u64, 0..2000u64]))
+            .prop_map(|(receipts, delay)| Step::Nack { receipts, delay }),
         2 => receipts().prop_map(Step::Release),
         1 => (receipts(), 0..20_000u64).prop_map(|(receipts, ms)| Step::Extend { receipts, ms }),
         2 => (1..4u32).prop_map(|limit| Step::Expire { limit }),
@@ -136,6 +126,28 @@ fn any_step() -> BoxedStrategy<Step> {
         4 => handle().prop_map(Step::Cancel),
         3 => (handle(), when()).prop_map(|(handle, when)| Step::Reschedule(handle, when)),
         2 => handle().prop_map(Step::DeliverNow),
+    ]
+    .boxed()
+}
+
+fn any_step() -> BoxedStrategy<Step> {
+    // Windows and outcomes end after 10 s and ten minutes: their edges are met on purpose.
+    let ms = prop_oneof![
+        6 => 0..20u64,
+        3 => prop_oneof![Just(999), Just(1000), Just(2000), Just(9_999), Just(10_000)],
+        1 => prop_oneof![Just(599_990), Just(599_999), Just(600_000), Just(3_600_000)],
+    ];
+    prop_oneof![
+        33 => plain_step(),
+        4 => vec(plain_step(), 2..5).prop_map(Step::Group),
+        8 => (ms, any::<bool>()).prop_map(|(ms, between)| Step::Tick { ms, between }),
+        8 => (prop_oneof![4 => Just(0), 1 => 0..6u64], any::<bool>())
+            .prop_map(|(undurable, values)| Step::Advance { undurable, values }),
+        2 => any::<bool>().prop_map(|earliest| Step::Subscribe { earliest }),
+        1 => (0..4usize).prop_map(Step::Unsubscribe),
+        10 => (0..4usize, any::<bool>(), 1..5u32, 0..2u64).prop_map(|(subscription, retries, max, consumer)| {
+            Step::Lease { subscription, retries, max, consumer }
+        }),
         1 => (-20..20i64, 0..700_000i64, 0..4u64).prop_map(|(from, to, later)| Step::CancelRange { from, to, later }),
         2 => handle().prop_map(Step::Get),
         2 => Just(Step::Sync),
