@@ -3,6 +3,9 @@
 //! It knows no index, no bitmap, no cursor and no store. What became of a message stands with the
 //! message, and questions are answered by looking at all of them.
 
+mod handles;
+mod leases;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use punctual_core::{
@@ -10,11 +13,11 @@ use punctual_core::{
     RescheduleAnswer, SettleAnswer,
 };
 use punctual_types::{
-    DelayMs, Epoch, Lane, MessageRef, Now, Offset, PartitionNumber, Position, Seq, SubscriptionNumber, Time,
-    TimelineId, TopicNumber,
+    Epoch, Lane, MessageRef, Now, Offset, PartitionNumber, Position, Seq, SubscriptionNumber, Time, TimelineId,
+    TopicNumber,
 };
 
-use super::step::{Handle, Item, Step, When};
+use super::step::{Item, Step, When};
 
 pub(crate) const MAIN: TimelineId = TimelineId::main(TopicNumber(1), PartitionNumber(0));
 pub(crate) const DEAD: TimelineId = TimelineId::main(TopicNumber(9), PartitionNumber(0));
@@ -153,15 +156,6 @@ pub(crate) enum Told {
     Group(Vec<Told>),
 }
 
-enum Located {
-    Scheduled(usize),
-    Cancelled,
-    Replaced,
-    DeliveredNow,
-    Crossed,
-    Unknown,
-}
-
 #[derive(Clone, Debug)]
 pub(crate) struct Naive {
     pub(crate) now: Now,
@@ -176,8 +170,9 @@ pub(crate) struct Naive {
     pub(crate) published: BTreeMap<TopicNumber, u64>,
     pub(crate) cancelled: u64,
     pub(crate) last_subscription: u32,
-    /// How many messages and receipts were known when the group of steps was asked for.
-    known: Option<(usize, usize)>,
+    /// How many messages and receipts were known when the group of steps was asked for, and where
+    /// the floor was: what a group asks about is read before any of it is done.
+    known: Option<(usize, usize, usize)>,
     /// What a crash would leave.
     safe: Option<Box<Self>>,
     pub(crate) told: Told,
@@ -250,7 +245,7 @@ impl Naive {
             Step::CancelRange { from, to, later } => Told::RangeCancelled(self.cancel_range(*from, *to, *later)),
             Step::Get(handle) => Told::Found(self.get(*handle)),
             Step::Group(steps) => {
-                self.known = Some((self.messages.len(), self.receipts.len()));
+                self.known = Some((self.messages.len(), self.receipts.len(), self.lines[&MAIN].floor));
                 let take = |step| {
                     self.take(step);
                     self.told.clone()
@@ -306,7 +301,7 @@ impl Naive {
 
     pub(crate) fn pick_receipts(&self, picks: &[usize]) -> Vec<LeaseRef> {
         // The latest ones first, which are the most likely to run.
-        let count = self.known.map_or(self.receipts.len(), |(_, receipts)| receipts);
+        let count = self.known.map_or(self.receipts.len(), |(_, receipts, _)| receipts);
         if count == 0 {
             return Vec::new();
         }
@@ -314,7 +309,7 @@ impl Naive {
     }
 
     pub(crate) fn pick_message(&self, pick: usize) -> Option<usize> {
-        let count = self.known.map_or(self.messages.len(), |(messages, _)| messages);
+        let count = self.known.map_or(self.messages.len(), |(messages, ..)| messages);
         (count > 0).then(|| count - 1 - pick % count)
     }
 
@@ -455,334 +450,6 @@ impl Naive {
         {
             line.floor = line.crossed.len();
         }
-    }
-
-    fn lease(&mut self, pick: usize, retries: bool, max: u32, consumer: u64) -> Told {
-        let number = self.pick_reader(pick);
-        let lane = if retries { Lane::Retry(number) } else { Lane::MAIN };
-        let id = Self::home(number).lane(lane);
-        let expires_at = self.now.ceil.unix_ms() + LEASE_MS;
-        let reader = self.readers.get_mut(&number).expect("picked");
-        let max = max.min(IN_FLIGHT_MAX.saturating_sub(reader.held()));
-        let Some(line) = self.lines.get(&id) else { return Told::Leased(Vec::new()) };
-        let Some(reading) = reader.lanes.get_mut(&lane) else { return Told::Leased(Vec::new()) };
-        let mut leased = Vec::new();
-        for offset in reading.ready(line).into_iter().take(max as usize) {
-            let copy = line.crossed[offset].1;
-            let attempt = copy.attempts + reading.failures.get(&offset).copied().unwrap_or(0) + 1;
-            self.serial += 1;
-            reading.held.insert(offset, Held { serial: self.serial, attempt, consumer, expires_at });
-            reader.delivered += 1;
-            leased.push((Offset(offset as u64), self.messages[copy.message].id, attempt));
-            self.receipts.push(LeaseRef {
-                timeline: id,
-                subscription: number,
-                offset: Offset(offset as u64),
-                epoch: self.epoch,
-                serial: self.serial,
-            });
-        }
-        Told::Leased(leased)
-    }
-
-    fn reading(&mut self, lease: &LeaseRef) -> Option<&mut Reading> {
-        if lease.epoch != self.epoch {
-            return None;
-        }
-        self.readers.get_mut(&lease.subscription)?.lanes.get_mut(&lease.timeline.lane)
-    }
-
-    /// Ends the lease of a receipt, if it runs.
-    fn end(&mut self, lease: &LeaseRef) -> Option<Held> {
-        let offset = lease.offset.0 as usize;
-        let reading = self.reading(lease)?;
-        let held = reading.held.get(&offset).copied().filter(|held| held.serial == lease.serial)?;
-        reading.held.remove(&offset);
-        Some(held)
-    }
-
-    fn settle(&mut self, lease: &LeaseRef, acked: bool) {
-        let offset = lease.offset.0 as usize;
-        let reading = self.reading(lease).expect("its lease ran");
-        reading.settled.insert(offset);
-        reading.failures.remove(&offset);
-        if acked {
-            reading.acked_by.insert(offset, lease.serial);
-        }
-    }
-
-    fn ack(&mut self, picks: &[usize]) -> Vec<SettleAnswer> {
-        let leases = self.pick_receipts(picks);
-        let mut touched = BTreeSet::new();
-        let mut answers = Vec::new();
-        for lease in &leases {
-            let offset = lease.offset.0 as usize;
-            answers.push(if self.end(lease).is_some() {
-                self.settle(lease, true);
-                self.readers.get_mut(&lease.subscription).expect("its lease ran").acked += 1;
-                touched.insert(lease.timeline);
-                SettleAnswer::Done
-            } else if self.reading(lease).is_some_and(|it| it.acked_by.get(&offset) == Some(&lease.serial)) {
-                SettleAnswer::Done
-            } else {
-                SettleAnswer::LeaseLost
-            });
-        }
-        for line in touched {
-            self.follow_floor(line);
-        }
-        answers
-    }
-
-    fn nack(&mut self, picks: &[usize], delay: Option<u64>) -> Vec<NackAnswer> {
-        let leases = self.pick_receipts(picks);
-        let mut answers = Vec::new();
-        for lease in &leases {
-            let Some(held) = self.end(lease) else {
-                answers.push(NackAnswer::LeaseLost);
-                continue;
-            };
-            self.readers.get_mut(&lease.subscription).expect("its lease ran").failed += 1;
-            if held.attempt >= attempts_max(lease.subscription) {
-                self.give_up(lease);
-                answers.push(NackAnswer::DeadLettered);
-                continue;
-            }
-            let policy = (RETRY_INITIAL_MS << (held.attempt - 1).min(10)).min(RETRY_MAX_MS);
-            let due = match delay.unwrap_or(policy) {
-                0 => self.now.floor.unix_ms(),
-                delay => self.now.ceil.unix_ms() + delay,
-            };
-            let copy = Copy { attempts: held.attempt, ..self.copy_at(lease) };
-            let retry = Lane::Retry(lease.subscription);
-            self.insert(lease.timeline.lane(retry), due, copy);
-            let reader = self.readers.get_mut(&lease.subscription).expect("its lease ran");
-            reader.lanes.entry(retry).or_default();
-            reader.retried += 1;
-            self.settle(lease, false);
-            answers.push(NackAnswer::Retry);
-        }
-        let lines: BTreeSet<_> = leases.iter().map(|lease| lease.timeline).collect();
-        for line in lines {
-            self.follow_floor(line);
-        }
-        answers
-    }
-
-    fn copy_at(&self, lease: &LeaseRef) -> Copy {
-        self.lines[&lease.timeline].crossed[lease.offset.0 as usize].1
-    }
-
-    /// To the dead letters.
-    fn give_up(&mut self, lease: &LeaseRef) {
-        let copy = Copy { attempts: 0, dead: true, ..self.copy_at(lease) };
-        self.insert(DEAD, self.now.floor.unix_ms(), copy);
-        *self.published.entry(DEAD.topic).or_default() += 1;
-        self.readers.get_mut(&lease.subscription).expect("its lease ran").dead += 1;
-        self.settle(lease, false);
-        self.follow_floor(lease.timeline);
-    }
-
-    fn release(&mut self, picks: &[usize]) -> Vec<SettleAnswer> {
-        let leases = self.pick_receipts(picks);
-        let release = |lease: &LeaseRef| match self.end(lease) {
-            Some(_) => SettleAnswer::Done,
-            None => SettleAnswer::LeaseLost,
-        };
-        leases.iter().map(release).collect()
-    }
-
-    fn extend(&mut self, picks: &[usize], ms: u64) -> Vec<ExtendAnswer> {
-        let expires_at = self.now.ceil.saturating_add(DelayMs::from_ms(ms));
-        let leases = self.pick_receipts(picks);
-        let extend = |lease: &LeaseRef| {
-            let offset = lease.offset.0 as usize;
-            let held = self.reading(lease).and_then(|reading| reading.held.get_mut(&offset));
-            match held.filter(|held| held.serial == lease.serial) {
-                Some(held) => {
-                    held.expires_at = expires_at.unix_ms();
-                    ExtendAnswer::Extended { expires_at }
-                }
-                None => ExtendAnswer::LeaseLost,
-            }
-        };
-        leases.iter().map(extend).collect()
-    }
-
-    fn all_held(&self) -> Vec<(u64, LeaseRef, u64)> {
-        let mut all = Vec::new();
-        for (number, reader) in &self.readers {
-            for (lane, reading) in &reader.lanes {
-                for (offset, held) in &reading.held {
-                    let timeline = Self::home(*number).lane(*lane);
-                    let (offset, serial) = (Offset(*offset as u64), held.serial);
-                    let lease = LeaseRef { timeline, subscription: *number, offset, epoch: self.epoch, serial };
-                    all.push((held.expires_at, lease, held.consumer));
-                }
-            }
-        }
-        all
-    }
-
-    /// When the next lease ends.
-    pub(crate) fn next_end(&self) -> Option<u64> {
-        self.all_held().iter().map(|(at, ..)| *at).min()
-    }
-
-    fn fail(&mut self, lease: &LeaseRef) {
-        let held = self.end(lease).expect("it runs");
-        self.readers.get_mut(&lease.subscription).expect("its lease ran").failed += 1;
-        if held.attempt >= attempts_max(lease.subscription) {
-            self.give_up(lease);
-        } else {
-            let offset = lease.offset.0 as usize;
-            *self.reading(lease).expect("its lease ran").failures.entry(offset).or_default() += 1;
-        }
-    }
-
-    fn expire(&mut self, limit: u32) -> Told {
-        let mut ended = self.all_held();
-        ended.retain(|(at, ..)| *at <= self.now.floor.unix_ms());
-        ended.sort_by_key(|(at, lease, _)| (*at, lease.timeline, lease.subscription, lease.offset));
-        let mut returned = BTreeSet::new();
-        for (_, lease, _) in ended.iter().take(limit as usize) {
-            self.fail(lease);
-            returned.insert(lease.subscription);
-        }
-        Told::Returned(returned)
-    }
-
-    fn disconnect(&mut self, pick: usize, consumer: u64, graceful: bool) -> Told {
-        let number = self.pick_reader(pick);
-        let mut returned = BTreeSet::new();
-        for (_, lease, held_by) in self.all_held() {
-            if lease.subscription == number && held_by == consumer {
-                returned.insert(number);
-                if graceful {
-                    self.end(&lease);
-                } else {
-                    self.fail(&lease);
-                }
-            }
-        }
-        Told::Returned(returned)
-    }
-
-    fn locate(&mut self, handle: Handle) -> Located {
-        let by_key = matches!(handle, Handle::Key(_));
-        let Some(index) = self.resolve(handle) else { return Located::Unknown };
-        let (ahead, time) = (self.is_ahead(index), self.time);
-        let dropped = self.is_dropped(index);
-        let message = &mut self.messages[index];
-        let kept_from = if by_key {
-            message.gone_at
-        } else {
-            message.gone_at.max(message.stands.due.unix_ms()).max(message.id.first.due.unix_ms())
-        };
-        match message.fate {
-            Fate::Cancelled(_) if time < kept_from + KEPT_MS => return Located::Cancelled,
-            Fate::Replaced if time < kept_from + KEPT_MS => return Located::Replaced,
-            Fate::Cancelled(_) | Fate::Replaced => return Located::Unknown,
-            Fate::DeliveredNow(at) if ahead || time < at + KEPT_MS => return Located::DeliveredNow,
-            Fate::Pending if ahead => return Located::Scheduled(index),
-            Fate::DeliveredNow(_) | Fate::Pending => {}
-        }
-        let told = if by_key { &mut message.told_crossed_by_key } else { &mut message.told_crossed };
-        let known = time < message.stands.due.unix_ms() + KEPT_MS
-            || told.is_some_and(|told| time < told + KEPT_MS)
-            || (!by_key && !dropped);
-        if known {
-            *told = Some(time);
-            return Located::Crossed;
-        }
-        Located::Unknown
-    }
-
-    fn resolve(&self, handle: Handle) -> Option<usize> {
-        match handle {
-            Handle::Id(pick) => self.pick_message(pick),
-            Handle::Key(key) => self.latest(|message| message.key == Some(key)),
-        }
-    }
-
-    fn is_dropped(&self, index: usize) -> bool {
-        let (line, stands) = (&self.lines[&MAIN], self.messages[index].stands);
-        line.crossed.iter().take(line.floor).any(|(position, _)| *position == stands)
-    }
-
-    fn cancel(&mut self, handle: Handle) -> CancelAnswer {
-        match self.locate(handle) {
-            Located::Scheduled(index) => {
-                self.remove(index, Fate::Cancelled(self.time));
-                CancelAnswer::Cancelled
-            }
-            Located::Cancelled => CancelAnswer::Cancelled,
-            Located::DeliveredNow | Located::Crossed => CancelAnswer::TooLate,
-            Located::Replaced | Located::Unknown => CancelAnswer::NotFound,
-        }
-    }
-
-    fn reschedule(&mut self, handle: Handle, when: When) -> RescheduleAnswer {
-        match self.locate(handle) {
-            Located::Scheduled(index) => {
-                self.move_to(index, self.due(when));
-                RescheduleAnswer::Rescheduled { due: self.messages[index].stands.due }
-            }
-            Located::DeliveredNow | Located::Crossed => RescheduleAnswer::TooLate,
-            Located::Cancelled | Located::Replaced | Located::Unknown => RescheduleAnswer::NotFound,
-        }
-    }
-
-    fn deliver_now(&mut self, handle: Handle) -> DeliverNowAnswer {
-        match self.locate(handle) {
-            Located::Scheduled(index) => {
-                self.move_to(index, self.now.floor.unix_ms());
-                self.messages[index].fate = Fate::DeliveredNow(self.time);
-                DeliverNowAnswer::DeliveredNow
-            }
-            Located::DeliveredNow => DeliverNowAnswer::DeliveredNow,
-            Located::Crossed => DeliverNowAnswer::TooLate,
-            Located::Cancelled | Located::Replaced | Located::Unknown => DeliverNowAnswer::NotFound,
-        }
-    }
-
-    fn move_to(&mut self, index: usize, due: u64) {
-        let stands = self.messages[index].stands;
-        let line = self.lines.get_mut(&MAIN).expect("always there");
-        let copy = line.ahead.remove(&stands).expect("it was ahead");
-        self.messages[index].stands = self.insert(MAIN, due, copy);
-    }
-
-    /// The range that a step means: after and up to these positions, up to this number.
-    pub(crate) fn range(&self, from: i64, to: i64, later: u64) -> (Position, Position, Seq) {
-        let floor = self.now.floor.unix_ms();
-        let at = |offset| time(floor.checked_add_signed(offset).expect("time begins late enough"));
-        (Position::before(at(from)), Position::after(at(to)), Seq(self.last_seq.0.saturating_sub(later)))
-    }
-
-    fn cancel_range(&mut self, from: i64, to: i64, later: u64) -> u64 {
-        let (after, to, seq_max) = self.range(from, to, later);
-        let meant: Vec<_> = self.lines[&MAIN]
-            .ahead
-            .iter()
-            .filter(|(position, _)| **position > after && **position <= to && position.seq <= seq_max)
-            .map(|(_, copy)| copy.message)
-            .collect();
-        for index in &meant {
-            self.remove(*index, Fate::Cancelled(self.time));
-        }
-        meant.len() as u64
-    }
-
-    fn get(&self, handle: Handle) -> Option<(usize, bool)> {
-        let index = self.resolve(handle)?;
-        let message = &self.messages[index];
-        let ahead = self.is_ahead(index);
-        let gone = matches!(message.fate, Fate::Cancelled(_) | Fate::Replaced);
-        let told = message.told_crossed_by_key.unwrap_or(0);
-        let forgotten =
-            matches!(handle, Handle::Key(_)) && !ahead && self.time >= message.stands.due.unix_ms().max(told) + KEPT_MS;
-        (!gone && !forgotten && !self.is_dropped(index)).then_some((index, ahead))
     }
 }
 
