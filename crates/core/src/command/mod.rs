@@ -5,6 +5,7 @@
 
 mod ack;
 mod advance;
+mod answer;
 mod cancel;
 mod cancel_range;
 mod configure;
@@ -33,6 +34,7 @@ use punctual_types::{
 
 pub use ack::SettleAnswer;
 pub use advance::Crossed;
+pub use answer::{Answer, Refused};
 pub use cancel::CancelAnswer;
 pub use configure::DeadLetterTarget;
 pub use deliver_now::DeliverNowAnswer;
@@ -47,7 +49,7 @@ pub use subscribe::SubscriptionStart;
 
 use crate::{
     Facts,
-    state::{Due, LeaseRef, PartitionId, PartitionStats, Shard, SubscriptionRules, TopicRules},
+    state::{Due, LeaseRef, PartitionId, Shard, SubscriptionRules, TopicRules},
 };
 
 /// A question or an order to a shard.
@@ -234,69 +236,6 @@ pub enum Command {
         /// `None` past everything that has come due.
         to: Option<Time>,
     },
-}
-
-/// What a command answers.
-#[derive(Debug)]
-pub enum Answer {
-    /// It was done.
-    Done,
-    /// The partition or subscription is not here: its topic was deleted meanwhile.
-    Gone,
-    /// To `Publish`.
-    Published(Vec<PublishAnswer>),
-    /// To `Advance`.
-    Crossed(Crossed),
-    /// To `Lease`.
-    Leased(Leased),
-    /// To `Ack`, `Release`.
-    Settled(Vec<SettleAnswer>),
-    /// To `Nack`.
-    Nacked(Vec<NackAnswer>),
-    /// To `Extend`.
-    Extended(Vec<ExtendAnswer>),
-    /// To `ExpireLeases` and `Disconnect`: the subscriptions that have something to offer again.
-    Returned(Vec<(PartitionId, SubscriptionNumber)>),
-    /// To `Cancel`.
-    Cancelled(CancelAnswer),
-    /// To `Reschedule`.
-    Rescheduled(Result<RescheduleAnswer, Refused>),
-    /// To `DeliverNow`.
-    DeliveredNow(DeliverNowAnswer),
-    /// To `CancelRange`: how many went, and where to go on, if there may be more.
-    RangeCancelled {
-        /// How many.
-        cancelled: u64,
-        /// Where the next piece begins; `None` at the end.
-        next: Option<Position>,
-    },
-    /// To `Get`.
-    Found(Option<Box<FoundMessage>>),
-    /// To `Stats`.
-    Stats(PartitionStats),
-    /// To `Line`.
-    Line {
-        /// Where the line stands.
-        line: Position,
-        /// What is dropped.
-        floor: Position,
-        /// The highest sequence number given.
-        last_seq: Seq,
-    },
-}
-
-/// Why a due time was refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refused {
-    /// The delay is over the namespace's limit.
-    DelayTooLong {
-        /// The delay asked for.
-        delay: DelayMs,
-        /// The limit.
-        limit: DelayMs,
-    },
-    /// It would end after the year 9999.
-    PastTheEnd,
 }
 
 /// Decides when a message is due: counted from the upper millisecond, so never early, and refused

@@ -2,6 +2,7 @@
 
 mod ack_set;
 mod agenda;
+mod change;
 mod crossings;
 mod partition;
 mod pen;
