@@ -53,25 +53,8 @@ fn histories_meet_every_kind_of_answer() {
         let mut naive = Naive::new();
         for step in steps {
             naive = Naive::apply(naive, step);
-            let word = |text: String| text.split([' ', '(', '{']).next().unwrap_or_default().to_owned();
-            let told = format!("{step:?}");
-            let kinds: Vec<String> = match &naive.told {
-                Told::Nothing => vec![String::new()],
-                Told::Published(answers) => answers.iter().map(|it| word(format!("{it:?}"))).collect(),
-                Told::Crossed(lines) => lines.keys().map(|line| word(format!("{:?}", line.lane))).collect(),
-                Told::Leased(leased) => leased.iter().map(|(_, _, attempt)| attempt.to_string()).collect(),
-                Told::Settled(answers) => answers.iter().map(|it| word(format!("{it:?}"))).collect(),
-                Told::Nacked(answers) => answers.iter().map(|it| word(format!("{it:?}"))).collect(),
-                Told::Extended(answers) => answers.iter().map(|it| word(format!("{it:?}"))).collect(),
-                Told::Returned(returned) => vec![(!returned.is_empty()).to_string()],
-                Told::Cancelled(answer) => vec![word(format!("{answer:?}"))],
-                Told::Rescheduled(answer) => vec![word(format!("{answer:?}"))],
-                Told::DeliveredNow(answer) => vec![word(format!("{answer:?}"))],
-                Told::RangeCancelled(count) => vec![(*count > 0).to_string()],
-                Told::Group(_) => vec![String::new()],
-                Told::Found(found) => vec![format!("{:?}", found.map(|(_, scheduled)| scheduled))],
-            };
-            met.borrow_mut().extend(kinds.into_iter().map(|kind| format!("{} {kind}", word(told.clone()))));
+            let step = word(format!("{step:?}"));
+            met.borrow_mut().extend(kinds(&naive.told).into_iter().map(|kind| format!("{step} {kind}")));
         }
         let dead = naive.readers.values().any(|reader| reader.dead > 0);
         let dropped = naive.lines.values().any(|line| line.floor > 0);
@@ -129,5 +112,30 @@ fn histories_meet_every_kind_of_answer() {
         "a risen floor",
     ] {
         assert!(met.contains(kind), "no history met {kind:?}, only {met:?}");
+    }
+}
+
+/// The first word of a text: the name of a variant.
+fn word(text: String) -> String {
+    text.split([' ', '(', '{']).next().unwrap_or_default().to_owned()
+}
+
+/// Which kinds of answer the shard gave.
+fn kinds(told: &Told) -> Vec<String> {
+    match told {
+        Told::Nothing => vec![String::new()],
+        Told::Published(answers) => answers.iter().map(|it| word(format!("{it:?}"))).collect(),
+        Told::Crossed(lines) => lines.keys().map(|line| word(format!("{:?}", line.lane))).collect(),
+        Told::Leased(leased) => leased.iter().map(|(_, _, attempt)| attempt.to_string()).collect(),
+        Told::Settled(answers) => answers.iter().map(|it| word(format!("{it:?}"))).collect(),
+        Told::Nacked(answers) => answers.iter().map(|it| word(format!("{it:?}"))).collect(),
+        Told::Extended(answers) => answers.iter().map(|it| word(format!("{it:?}"))).collect(),
+        Told::Returned(returned) => vec![(!returned.is_empty()).to_string()],
+        Told::Cancelled(answer) => vec![word(format!("{answer:?}"))],
+        Told::Rescheduled(answer) => vec![word(format!("{answer:?}"))],
+        Told::DeliveredNow(answer) => vec![word(format!("{answer:?}"))],
+        Told::RangeCancelled(count) => vec![(*count > 0).to_string()],
+        Told::Group(_) => vec![String::new()],
+        Told::Found(found) => vec![format!("{:?}", found.map(|(_, scheduled)| scheduled))],
     }
 }

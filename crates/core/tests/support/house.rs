@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use bytes::Bytes;
 use punctual_core::{
     Answer, Command, Facts, HandleHash, PartitionId, Shard, ShardClock, ShardConfig, SubscriptionRules,
-    SubscriptionStart, TopicRules,
+    SubscriptionStart, TopicRules, format::StateKey,
 };
 use punctual_store_api::{ShardStore, Store};
 use punctual_store_memory::MemoryStore;
@@ -165,6 +165,15 @@ impl House {
             None => Write::Remove { timeline, position },
         };
         ready(self.door.commit(Batch { now: Time::ZERO, writes: vec![write] }));
+    }
+
+    /// The pieces of state that the store has.
+    #[allow(dead_code, reason = "each test program takes what it needs of this module")]
+    pub(crate) fn state(&self) -> Vec<StateKey> {
+        let mut keys = Vec::new();
+        let mut show = |key: Bytes, _| keys.extend(StateKey::from_bytes(&key));
+        self.door.load_state(&mut show).expect("a store in memory");
+        keys
     }
 
     /// What the store answers.

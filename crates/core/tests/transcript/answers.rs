@@ -2,12 +2,14 @@
 
 use punctual_core::{
     Answer, CancelAnswer, DeliverNowAnswer, Delivered, ExtendAnswer, FoundMessage, Leased, NackAnswer, PartitionStats,
-    PublishAnswer, PublishRefusal, Refused, RescheduleAnswer, SettleAnswer, format::MessageRecord,
+    PublishAnswer, PublishRefusal, Refused, RescheduleAnswer, SettleAnswer,
+    format::{MessageRecord, StateKey},
 };
 use punctual_types::{Lane, Position, Read, ReadReply, Record, TimelineId, Write};
 
 use super::{
-    stage::{Stage, lane_name, position_text},
+    meaning::{lane_name, position_text},
+    stage::Stage,
     words::Words,
 };
 
@@ -164,6 +166,7 @@ impl Stage {
                 let told = batches.iter().flat_map(|batch| &batch.writes).filter_map(written);
                 told.filter(|line| words.after("writes").is_none_or(|word| line.starts_with(word))).collect()
             }
+            "state" => self.house.state().into_iter().map(piece).collect(),
             "wake" => {
                 let wake = self.house.shard.next_wake(self.house.durable);
                 vec![wake.map_or_else(|| "never".into(), |time| format!("at {}", time.unix_ms()))]
@@ -284,6 +287,21 @@ fn tell_stats(stats: &PartitionStats) -> Vec<String> {
         ));
     }
     told
+}
+
+/// A piece of state by its name.
+fn piece(key: StateKey) -> String {
+    match key {
+        StateKey::Shard => "shard".into(),
+        StateKey::Timeline(timeline) => format!("timeline {}", lane_name(timeline)),
+        StateKey::Reader(timeline, number) => format!("reader s{number} of {}", lane_name(timeline)),
+        StateKey::AckChunk(timeline, number, chunk) => format!("acks {chunk} of s{number} of {}", lane_name(timeline)),
+        StateKey::Failure(timeline, number, offset) => {
+            format!("failures of offset {offset} of s{number} of {}", lane_name(timeline))
+        }
+        StateKey::SubscriptionTotals(topic, _, number) => format!("totals of s{number} of t{topic}"),
+        StateKey::PartitionTotals(topic, _) => format!("totals of t{topic}"),
+    }
 }
 
 /// A write as text; pieces of state are left out, whose bytes have tests of their own.

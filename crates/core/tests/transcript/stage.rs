@@ -4,15 +4,14 @@ use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
 use punctual_core::{
-    Command, Due, LeaseRef, MessageHandle, NackItem, OnKeyConflict, PartitionId, PublishItem, Retry, SubscriptionRules,
-    SubscriptionStart, TopicRules,
+    Command, LeaseRef, MessageHandle, NackItem, PartitionId, Retry, SubscriptionRules, SubscriptionStart, TopicRules,
 };
-use punctual_types::{
-    ConsumerNumber, DelayMs, Lane, MessageRef, Now, PartitionNumber, Position, Seq, SubscriptionNumber, Time,
-    TimelineId, TopicNumber,
-};
+use punctual_types::{DelayMs, Lane, MessageRef, Now, PartitionNumber, Position, Seq, Time, TimelineId, TopicNumber};
 
-use super::words::{self, Words};
+use super::{
+    meaning::{consumer, due, item, lane_name, position_text, subscription, topic},
+    words::{self, Words},
+};
 use crate::support::house::House;
 
 /// A shard, and the names that a transcript has given to what it met.
@@ -357,64 +356,5 @@ impl Stage {
             }),
             None => MessageHandle::Message(*self.messages.get(words.at(1)).expect("a message that was published")),
         }
-    }
-}
-
-fn item(name: &str, words: &Words) -> PublishItem {
-    PublishItem {
-        due: due(words),
-        body: Bytes::copy_from_slice(name.as_bytes()),
-        key: words.named("key").map(str::to_owned),
-        on_conflict: match (words.has("replace"), words.has("keep")) {
-            (true, _) => OnKeyConflict::Replace,
-            (_, true) => OnKeyConflict::Keep,
-            _ => OnKeyConflict::Reject,
-        },
-        dedup_id: words.named("dedup").map(str::to_owned),
-        ordering_key: words.named("order").map(str::to_owned),
-        tag: words.named("tag").map(str::to_owned),
-        headers: words.named("header").map(|value| ("name".to_owned(), value.to_owned())).into_iter().collect(),
-    }
-}
-
-fn due(words: &Words) -> Due {
-    match (words.duration("after"), words.time("at")) {
-        (Some(delay), _) => Due::After(delay),
-        (None, Some(time)) => Due::At(time),
-        (None, None) => Due::Now,
-    }
-}
-
-/// `t3` is partition 0 of topic 3.
-fn topic(name: &str) -> PartitionId {
-    let number = name.strip_prefix('t').and_then(|number| number.parse().ok()).expect("a topic is t and a number");
-    PartitionId { topic: TopicNumber(number), partition: PartitionNumber(0) }
-}
-
-fn subscription(name: &str) -> SubscriptionNumber {
-    SubscriptionNumber(name.strip_prefix('s').and_then(|number| number.parse().ok()).expect("s and a number"))
-}
-
-fn consumer(words: &Words) -> ConsumerNumber {
-    ConsumerNumber(words.numbered('c').first().map_or(1, |name| name[1..].parse().expect("c and a number")))
-}
-
-pub(super) fn lane_name(timeline: TimelineId) -> String {
-    match timeline.lane {
-        Lane::Priority(0) => format!("t{}", timeline.topic),
-        Lane::Priority(priority) => format!("t{} priority {priority}", timeline.topic),
-        Lane::Retry(subscription) => format!("t{} retries of s{subscription}", timeline.topic),
-        Lane::Expiry => format!("t{} expiry", timeline.topic),
-        Lane::Check => format!("t{} check", timeline.topic),
-    }
-}
-
-/// A position as `due.number`.
-pub(super) fn position_text(position: Position) -> String {
-    match position {
-        Position::MIN => "the start".into(),
-        Position::MAX => "the end".into(),
-        Position { due, seq: Seq(u64::MAX) } => format!("{}.last", due.unix_ms()),
-        Position { due, seq } => format!("{}.{seq}", due.unix_ms()),
     }
 }

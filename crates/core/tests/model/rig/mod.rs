@@ -1,21 +1,20 @@
 //! The real shard under the same steps, and what must hold after each.
 
+mod check;
+mod command;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use bytes::Bytes;
 use proptest::{prelude::*, test_runner::TestCaseError};
 use punctual_core::{
-    Answer, CancelAnswer, Command, Due, MessageHandle, NackItem, PublishAnswer, PublishItem, Retry, SettleAnswer,
-    SubscriptionRules, SubscriptionStart, TopicRules, format::MessageRecord,
+    Answer, CancelAnswer, Command, Retry, SettleAnswer, SubscriptionRules, SubscriptionStart, TopicRules,
 };
-use punctual_types::{
-    ConsumerNumber, DelayMs, Lane, MessageRef, Now, Offset, Position, Read, ReadReply, Record, Seq, SubscriptionNumber,
-    TimelineId,
-};
+use punctual_types::{ConsumerNumber, DelayMs, Lane, MessageRef, Now, Position, Seq, SubscriptionNumber};
 
+use self::command::{body, command, handle_of, told_by};
 use super::{
-    naive::{self, Copy, DEAD, DEAD_READER, Line, MAIN, Naive, Told},
-    step::{Handle, Item, Step, When},
+    naive::{self, DEAD, DEAD_READER, MAIN, Naive, Told},
+    step::{Handle, Step},
 };
 use crate::support::house::House;
 
@@ -267,194 +266,8 @@ impl Rig {
         }
         Ok(())
     }
-
-    /// What must hold after every step.
-    fn check(&self, naive: &Naive) -> Checked {
-        self.check_counts(naive)?;
-        for (id, line) in &naive.lines {
-            self.check_line(*id, line, naive)?;
-        }
-        let end = naive.next_end();
-        let due = naive.lines.values().filter_map(|line| line.ahead.keys().next()).map(|it| it.due.unix_ms()).min();
-        let wake = self.house.shard.next_wake(Seq(u64::MAX)).map(punctual_types::Time::unix_ms);
-        let latest = [end, due].into_iter().flatten().min();
-        prop_assert!(
-            latest.is_none() || wake.is_some_and(|wake| Some(wake) <= latest),
-            "sleeps to {wake:?}, {latest:?} is due"
-        );
-        prop_assert!(self.house.shard.time() <= naive.now.floor);
-        Ok(())
-    }
-
-    fn check_counts(&self, naive: &Naive) -> Checked {
-        for (line, cancelled) in [(MAIN, naive.cancelled), (DEAD, 0)] {
-            let stats = self.house.shard.partition_stats(line.into()).expect("it was configured");
-            let model = &naive.lines[&line];
-            prop_assert_eq!(stats.scheduled, model.ahead.len() as u64, "scheduled");
-            prop_assert_eq!(stats.retained, (model.crossed.len() - model.floor) as u64, "retained");
-            prop_assert_eq!(stats.totals.published, naive.published.get(&line.topic).copied().unwrap_or(0));
-            prop_assert_eq!(stats.totals.cancelled, cancelled);
-            let readers: Vec<_> = naive.readers.iter().filter(|(number, _)| Naive::home(**number) == line).collect();
-            prop_assert_eq!(stats.subscriptions.len(), readers.len());
-            for (counted, (number, reader)) in stats.subscriptions.iter().zip(readers) {
-                let of = |lane: &Lane| naive.lines.get(&line.lane(*lane));
-                let ready = reader.lanes.iter().filter_map(|(lane, it)| Some(it.ready(of(lane)?).len())).sum::<usize>();
-                let retrying = of(&Lane::Retry(*number)).map_or(0, |line| line.ahead.len());
-                prop_assert_eq!(counted.subscription, *number);
-                prop_assert_eq!(counted.ready, ready as u64, "ready");
-                prop_assert_eq!(counted.leased, u64::from(reader.held()), "leased");
-                prop_assert_eq!(counted.retrying, retrying as u64, "retrying");
-                // A crash may lose the last deliveries from their count, and only from that.
-                prop_assert!(counted.totals.delivered <= reader.delivered);
-                let totals = (counted.totals.acked, counted.totals.failed, counted.totals.retried, counted.totals.dead);
-                prop_assert_eq!(totals, (reader.acked, reader.failed, reader.retried, reader.dead));
-                let may_offer = ready > 0 && reader.held() < naive::IN_FLIGHT_MAX;
-                let offered = self.house.shard.offers(line.into(), *number);
-                prop_assert_eq!(offered.is_some(), may_offer, "offers");
-                if let Some((lane, room)) = offered {
-                    prop_assert_eq!(room, naive::IN_FLIGHT_MAX - reader.held());
-                    prop_assert!(!reader.lanes[&lane].ready(of(&lane).expect("it is read")).is_empty());
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// The store has exactly what the model has, byte for byte, and the same offsets.
-    fn check_line(&self, id: TimelineId, line: &Line, naive: &Naive) -> Checked {
-        let window = Read::Window {
-            timeline: id,
-            after: Position::MIN,
-            to: Position::MAX,
-            limit: u32::MAX,
-            bytes_max: u64::MAX,
-            values: true,
-        };
-        let kept = line.crossed.iter().skip(line.floor);
-        let offsets = kept.clone().map(|(position, _)| Read::OffsetOf { timeline: id, position: *position });
-        let mut replies = self.house.read([window].into_iter().chain(offsets).collect()).into_iter();
-        let Some(ReadReply::Records(records)) = replies.next() else { unreachable!("a window answers records") };
-        let expected: Vec<(Position, Copy)> =
-            kept.copied().chain(line.ahead.iter().map(|(position, copy)| (*position, *copy))).collect();
-        prop_assert_eq!(records.len(), expected.len(), "records of {:?}", id);
-        for (record, (position, copy)) in records.iter().zip(&expected) {
-            check_record(record, *position, *copy, naive)?;
-        }
-        for (offset, reply) in (line.floor..).zip(replies) {
-            prop_assert_eq!(reply, ReadReply::Offset(Some(Offset(offset as u64))));
-        }
-        prop_assert_eq!(self.house.shard.line(id).unwrap_or(Position::MIN), line.position());
-        Ok(())
-    }
-}
-
-fn check_record(record: &Record, position: Position, copy: Copy, naive: &Naive) -> Checked {
-    prop_assert_eq!(record.position, position);
-    let stored = MessageRecord::decode(record.value.clone()).map_err(|error| TestCaseError::fail(error.to_string()))?;
-    let message = &naive.messages[copy.message];
-    prop_assert_eq!(stored.message, message.id);
-    prop_assert_eq!(&stored.body, &body(copy.message));
-    prop_assert_eq!(&stored.key, &message.key.map(key));
-    prop_assert_eq!(stored.published_at.unix_ms(), message.published_at);
-    prop_assert_eq!(stored.deliver_at, message.stands.due);
-    prop_assert_eq!(stored.attempts, copy.attempts);
-    prop_assert_eq!(stored.dead_letter.is_some(), copy.dead);
-    Ok(())
-}
-
-/// The command of a step that reads no windows.
-fn command(step: &Step, told: &Told, before: &Naive, bodies: &mut usize) -> Option<Command> {
-    let partition = MAIN.into();
-    Some(match step {
-        Step::Publish(items) => {
-            let Told::Published(answers) = told else { unreachable!("the model publishes") };
-            let items = items.iter().zip(answers).map(|(item, answer)| publish_item(item, answer, before, bodies));
-            Command::Publish { partition, items: items.collect(), max_delay: None }
-        }
-        Step::Ack(picks) => Command::Ack { leases: before.pick_receipts(picks) },
-        Step::Nack { receipts, delay } => {
-            let leases = before.pick_receipts(receipts).into_iter();
-            let items = leases.map(|lease| NackItem { lease, random: 0 }).collect();
-            Command::Nack { items, delay: delay.map(DelayMs::from_ms), error: Some("no".into()) }
-        }
-        Step::Release(picks) => Command::Release { leases: before.pick_receipts(picks) },
-        Step::Extend { receipts, ms } => {
-            Command::Extend { leases: before.pick_receipts(receipts), lease: DelayMs::from_ms(*ms) }
-        }
-        Step::Expire { limit } => Command::ExpireLeases { limit: *limit },
-        Step::Disconnect { subscription, consumer, graceful } => {
-            let subscription = before.pick_reader(*subscription);
-            let (partition, consumer) = (Naive::home(subscription).into(), ConsumerNumber(*consumer));
-            Command::Disconnect { partition, subscription, consumer, graceful: *graceful }
-        }
-        Step::Cancel(handle) => Command::Cancel { partition, handle: handle_of(*handle, before)? },
-        Step::Reschedule(handle, when) => {
-            let (handle, due) = (handle_of(*handle, before)?, due(*when, before.now));
-            Command::Reschedule { partition, handle, due, max_delay: None }
-        }
-        Step::DeliverNow(handle) => Command::DeliverNow { partition, handle: handle_of(*handle, before)? },
-        other => unreachable!("{other:?} is asked for alone"),
-    })
-}
-
-fn publish_item(item: &Item, answer: &PublishAnswer, before: &Naive, bodies: &mut usize) -> PublishItem {
-    let body = body(*bodies);
-    if matches!(answer, PublishAnswer::Accepted { .. } | PublishAnswer::Replaced { .. }) {
-        *bodies += 1;
-    }
-    PublishItem {
-        due: due(item.when, before.now),
-        body,
-        key: item.key.map(key),
-        on_conflict: item.on_conflict,
-        dedup_id: item.dedup.map(|dedup| format!("dedup-{dedup}")),
-        ordering_key: None,
-        tag: None,
-        headers: Vec::new(),
-    }
-}
-
-fn told_by(answer: Answer) -> Checked<Told> {
-    Ok(match answer {
-        Answer::Published(answers) => Told::Published(answers),
-        Answer::Settled(answers) => Told::Settled(answers),
-        Answer::Nacked(answers) => Told::Nacked(answers),
-        Answer::Extended(answers) => Told::Extended(answers),
-        Answer::Returned(returned) => Told::Returned(returned.into_iter().map(|(_, number)| number).collect()),
-        Answer::Cancelled(answer) => Told::Cancelled(answer),
-        Answer::Rescheduled(Ok(answer)) => Told::Rescheduled(answer),
-        Answer::DeliveredNow(answer) => Told::DeliveredNow(answer),
-        other => return wrong(&other),
-    })
 }
 
 fn wrong<T>(answer: &Answer) -> Checked<T> {
     Err(TestCaseError::fail(format!("an answer to something else: {answer:?}")))
-}
-
-fn body(number: usize) -> Bytes {
-    Bytes::from(format!("message {number}"))
-}
-
-fn key(number: u8) -> String {
-    format!("key-{number}")
-}
-
-fn due(when: When, now: Now) -> Due {
-    match when {
-        When::Now => Due::Now,
-        When::After(ms) => Due::After(DelayMs::from_ms(ms)),
-        When::At(offset) => {
-            let at = now.floor.unix_ms().checked_add_signed(offset).expect("time begins late enough");
-            Due::At(naive::time(at))
-        }
-    }
-}
-
-/// `None` for the id of a message when there is none yet: nothing is asked then.
-fn handle_of(handle: Handle, naive: &Naive) -> Option<MessageHandle> {
-    Some(match handle {
-        Handle::Id(pick) => MessageHandle::Message(naive.messages[naive.pick_message(pick)?].id),
-        Handle::Key(number) => MessageHandle::Key(House::hash().of(key(number).as_bytes())),
-    })
 }
