@@ -339,3 +339,20 @@ fn publishes_are_taken_in_the_order_they_came_also_while_their_topic_is_made() {
         assert_eq!(bodies(&rig.receive("t/s", 100).await), expected);
     });
 }
+
+#[test]
+fn a_consumer_that_reads_late_gets_everything_its_credit_allows() {
+    run(async {
+        let rig = Rig::new().await;
+        let mut consumer = rig.broker.subscribe(subscribe("t/s")).await.expect("subscribed");
+        consumer.credit(10_000);
+        // Each leaves by itself, so that far more batches wait than a feed holds.
+        for n in 0..3000 {
+            rig.publish("t", message(&n.to_string())).await;
+        }
+        let mut got = 0;
+        while got < 3000 {
+            got += consumer.next().await.expect("open").len();
+        }
+    });
+}

@@ -2,11 +2,23 @@
 
 mod support;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use bytes::Bytes;
 
 use punctual_broker_api::{AckOutcome, Broker as _, Code, Health, Kind, NewMessage, PublishStatus, SubscriptionPatch};
-use punctual_store_api::testing::{Faults, FaultyStore, Lasting};
+use punctual_store_api::{
+    BoxFuture, Durable, ShardStore, Store, StoreError, StoreUsage, SyncObserver,
+    testing::{Faults, FaultyStore, Lasting},
+};
 use punctual_store_memory::MemoryStore;
+use punctual_types::{Batch, CommitNumber, Read, ReadReply, ShardNumber};
 use support::*;
 
 fn with_dedup(body: &str, dedup_id: &str) -> NewMessage {
@@ -157,6 +169,91 @@ fn after_a_failed_commit_nothing_is_acknowledged_any_more() {
         assert_eq!(rig.try_publish("t", message("x")).await.expect_err("failed").code, Code::OutcomeUnknown);
         rig.broker.failed().await;
         assert_eq!(rig.try_publish("t", message("x")).await.expect_err("latched").code, Code::OutcomeUnknown);
+    });
+}
+
+/// A store whose reads panic once it is told so: a stand-in for a bug in whatever a worker runs.
+struct Buggy {
+    inner: Arc<MemoryStore>,
+    armed: Arc<AtomicBool>,
+}
+
+struct BuggyShard {
+    inner: Arc<dyn ShardStore>,
+    armed: Arc<AtomicBool>,
+}
+
+impl Store for Buggy {
+    fn shards(&self) -> u16 {
+        self.inner.shards()
+    }
+    fn secret(&self) -> [u8; 16] {
+        self.inner.secret()
+    }
+    fn shard(&self, shard: ShardNumber) -> Result<Arc<dyn ShardStore>, StoreError> {
+        Ok(Arc::new(BuggyShard { inner: self.inner.shard(shard)?, armed: self.armed.clone() }))
+    }
+    fn failure(&self) -> Option<StoreError> {
+        self.inner.failure()
+    }
+    fn usage(&self) -> StoreUsage {
+        self.inner.usage()
+    }
+    fn observe_syncs(&self, observer: SyncObserver) {
+        self.inner.observe_syncs(observer);
+    }
+    fn close(&self) -> Result<(), StoreError> {
+        self.inner.close()
+    }
+}
+
+impl ShardStore for BuggyShard {
+    fn commit(&self, batch: Batch) -> BoxFuture<'_, Result<CommitNumber, StoreError>> {
+        self.inner.commit(batch)
+    }
+    fn durable(&self, commit: CommitNumber) -> BoxFuture<'static, Result<Durable, StoreError>> {
+        self.inner.durable(commit)
+    }
+    fn read(&self, reads: Vec<Read>) -> BoxFuture<'_, Result<Vec<ReadReply>, StoreError>> {
+        assert!(!self.armed.load(Ordering::Relaxed), "a planted bug");
+        self.inner.read(reads)
+    }
+    fn load_state(&self, show: &mut dyn FnMut(Bytes, Bytes)) -> Result<(), StoreError> {
+        self.inner.load_state(show)
+    }
+}
+
+#[test]
+fn a_bug_that_ends_a_worker_ends_the_broker_and_says_so() {
+    run(async {
+        let (memory, armed) = (Arc::new(MemoryStore::new(4, [7; 16])), Arc::new(AtomicBool::new(false)));
+        let broker = open(Arc::new(Buggy { inner: memory.clone(), armed: armed.clone() })).await;
+        let rig = Rig { broker, store: memory };
+        rig.publish("t", message("fine")).await;
+        armed.store(true, Ordering::Relaxed);
+        let refused = rig.try_publish("t", with_dedup("x", "d")).await.expect_err("its worker is gone");
+        assert_eq!(refused.code, Code::OutcomeUnknown);
+        assert!(rig.broker.failed().await.to_string().contains("panicked"));
+        assert!(matches!(rig.broker.health().await, Ok(Health::Failed(_))));
+    });
+}
+
+#[test]
+fn what_was_under_way_at_a_close_is_answered() {
+    run(async {
+        let (rig, faults) = faulty().await;
+        rig.publish("t", message("warm up")).await;
+        faults.hold();
+        let broker = rig.broker.clone();
+        let publish = tokio::spawn(async move { broker.publish(topic("t"), vec![message("x")]).await });
+        assert!(is_waiting(&publish).await);
+        let broker = rig.broker.clone();
+        let close = tokio::spawn(async move { broker.close().await });
+        assert!(is_waiting(&close).await);
+        faults.release();
+        close.await.expect("no panic").expect("closed");
+        let answer = publish.await.expect("no panic").expect("answered");
+        assert!(answer.iter().all(Result::is_ok), "{answer:?}");
     });
 }
 

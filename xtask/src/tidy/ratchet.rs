@@ -30,6 +30,19 @@ pub(crate) const LONG_FUNCTIONS: &[LongFunction] = &[];
 
 pub(crate) const LIMITS_WITHOUT_A_TEST: &[UntestedLimits] = &[
     UntestedLimits {
+        path: "crates/gateway-grpc/src/limits.rs",
+        names: &[
+            "STREAMS_PER_CONNECTION_MAX",
+            "STREAM_WINDOW_BYTES",
+            "CONNECTION_WINDOW_BYTES",
+            "PING_INTERVAL",
+            "PING_TIMEOUT",
+            "ACCEPT_PAUSE",
+            "HEALTH_WATCH_INTERVAL",
+        ],
+        reason: "handed to the HTTP/2 library, or intervals: a test would wait for them or test the library",
+    },
+    UntestedLimits {
         path: "crates/broker/src/shard/limits.rs",
         names: &[
             "INBOX_MAX",

@@ -129,13 +129,18 @@ impl Feed {
     /// The next batch; `None` when the subscription was deleted or the broker stops. May be dropped
     /// and asked again.
     pub(crate) async fn next(&mut self) -> Option<Batch> {
-        tokio::select! {
+        let batch = tokio::select! {
             biased;
             batch = self.batches.recv() => batch,
             // The feed itself keeps both senders, so neither channel closes by itself.
             _ = self.gone.wait_for(|gone| *gone) => None,
             () = self.shards.ended() => None,
+        };
+        if self.batches.len() + 1 == FEED_BATCHES_MAX {
+            // It was full, and so passed over however much credit there is; now it has room.
+            self.wake();
         }
+        batch
     }
 
     /// What is there already.
@@ -146,6 +151,11 @@ impl Feed {
     /// Allows so many more messages.
     pub(crate) fn credit(&self, messages: u32) {
         self.waiter.credit.add(messages);
+        self.wake();
+    }
+
+    /// Tells the workers that there is room again.
+    fn wake(&self) {
         for at in &self.places {
             tell(&self.shards, at.shard, Request::Wake { at: *at });
         }

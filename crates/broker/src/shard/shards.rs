@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicU64, Ordering},
+    atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
 use punctual_broker_api::{Code, Error};
@@ -32,6 +32,7 @@ pub(crate) struct Shards {
     stores: Vec<Arc<dyn ShardStore>>,
     publishing: Arc<Semaphore>,
     consumers: AtomicU64,
+    stopping: AtomicBool,
     failed: watch::Receiver<Option<StoreError>>,
     pub(crate) board: Arc<Board>,
 }
@@ -79,6 +80,7 @@ impl Shards {
             stores,
             publishing: Arc::new(Semaphore::new(PUBLISHING_BYTES_MAX)),
             consumers: AtomicU64::new(0),
+            stopping: AtomicBool::new(false),
             failed,
             board,
         })
@@ -131,7 +133,13 @@ impl Shards {
 
     /// What to say of a request that got no answer.
     fn unanswered(&self) -> Error {
-        self.failure().map_or_else(shutting_down, |error| outcome_unknown(&error))
+        match self.failure() {
+            Some(error) => outcome_unknown(&error),
+            // What a stopped worker had not begun never will be; what it had, it answered.
+            None if self.stopping.load(Ordering::Acquire) => shutting_down(),
+            None => Error::new(Code::OutcomeUnknown, "the shard ended before it answered")
+                .with_hint("it may have happened: the broker's log says why; once it is back, look or retry with the same dedup id"),
+        }
     }
 
     /// Sends a request, waiting for room.
@@ -211,6 +219,7 @@ impl Shards {
 
     /// Ends every worker, after what is under way is answered.
     pub(crate) async fn stop(&self) {
+        self.stopping.store(true, Ordering::Release);
         for inbox in &self.inboxes {
             let (reply, done) = oneshot::channel();
             if inbox.send(Request::Stop { reply }).await.is_ok() {

@@ -189,7 +189,7 @@ impl Worker {
         }
         let durable = seat.store.durable(seat.written);
         let (durability, synced, fail) = (seat.durability.clone(), self.synced.clone(), self.fail.clone());
-        tokio::task::spawn_local(async move {
+        self.leaving.spawn_local(async move {
             match durable.await {
                 Ok(proof) => {
                     durability.advance(proof, seq);
@@ -341,8 +341,8 @@ impl Worker {
                 place.durability.advance(proof, place.shard.last_seq());
             }
         }
-        // The tasks that waited for earlier syncs have their proof now too.
-        tokio::task::yield_now().await;
+        // The tasks that waited for earlier syncs have their proof now too, and answer.
+        while self.leaving.join_next().await.is_some() {}
         Ok(())
     }
 }

@@ -9,7 +9,10 @@ use std::{rc::Rc, sync::Arc};
 use punctual_core::Shard;
 use punctual_store_api::{ShardStore, StoreError};
 use punctual_types::{CommitNumber, Time};
-use tokio::sync::{Notify, mpsc, oneshot, watch};
+use tokio::{
+    sync::{Notify, mpsc, oneshot, watch},
+    task::JoinSet,
+};
 
 use super::{
     Board, Request, ShardsConfig,
@@ -43,6 +46,8 @@ pub(super) struct Worker {
     pub(super) offers: Offers,
     pub(super) ready: ReadyBuffer,
     pub(super) settling: Vec<oneshot::Sender<()>>,
+    /// The tasks that wait for syncs with their answers.
+    pub(super) leaving: JoinSet<()>,
     /// Whether the last turn left something that it could have done.
     pub(super) unfinished: bool,
 }
@@ -77,6 +82,7 @@ impl Worker {
             offers: Offers::default(),
             ready: ReadyBuffer::default(),
             settling: Vec::new(),
+            leaving: JoinSet::new(),
             unfinished: true,
         }
     }
@@ -122,8 +128,22 @@ impl Worker {
                 let _ = stopped.send(());
                 return;
             }
+            while self.leaving.try_join_next().is_some() {}
             // Lets the tasks that wait for syncs send their answers between two turns.
             tokio::task::yield_now().await;
+        }
+    }
+}
+
+/// Ends everything when the worker's thread ends by a panic: its shards are in no state to go on,
+/// and a process that lives on without them would look well.
+struct PanicWatch(watch::Sender<Option<StoreError>>);
+
+impl Drop for PanicWatch {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let bug = std::io::Error::other("a worker panicked; its last words are in the log");
+            latch(&self.0, StoreError::failed("running shards", "a worker's thread", bug));
         }
     }
 }
@@ -155,6 +175,7 @@ impl WorkerSeed {
     pub(super) fn spawn(self, index: usize) -> std::io::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         let run = move || {
+            let _watch = PanicWatch(self.fail.clone());
             let tasks = tokio::task::LocalSet::new();
             runtime.block_on(tasks.run_until(Worker::grow(self).run()));
         };
