@@ -119,10 +119,12 @@ impl Worker {
             leaving.written.fail(&outcome_unknown(&error));
             return Err(error);
         }
+        // Asking for a sync is what causes one: what was answered as written is synced without delay.
+        let wants_sync = !leaving.written.is_empty();
         if let Some(seat) = self.seats.get(seat) {
             leaving.written.release_written(seat.written);
         }
-        self.leave(seat, leaving.durable);
+        self.leave(seat, leaving.durable, wants_sync);
         Ok(())
     }
 
@@ -181,10 +183,10 @@ impl Worker {
 
     /// Leaves answers with a task that waits until everything written so far is durable. They leave
     /// then, also those that wrote nothing: they may rest on writes that are not yet safe.
-    fn leave(&mut self, seat: usize, answers: Answers) {
+    fn leave(&mut self, seat: usize, answers: Answers, wants_sync: bool) {
         let Some(seat) = self.seats.get(seat) else { return };
         let seq = seat.shard.last_seq();
-        if answers.is_empty() && seq <= seat.durability.seq() {
+        if answers.is_empty() && !wants_sync && seq <= seat.durability.seq() {
             return;
         }
         let durable = seat.store.durable(seat.written);
@@ -237,7 +239,7 @@ impl Worker {
             self.clock.watch_steps();
         }
         self.commit(seat).await?;
-        self.leave(seat, Answers::default());
+        self.leave(seat, Answers::default(), false);
         Ok(())
     }
 
