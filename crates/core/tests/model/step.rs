@@ -30,6 +30,13 @@ pub(crate) enum Handle {
     Key(u8),
 }
 
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum To {
+    Earliest,
+    Latest,
+    At(i64),
+}
+
 /// Receipts and subscriptions are picked by a number counted round what there is.
 #[derive(Clone, Debug)]
 pub(crate) enum Step {
@@ -81,6 +88,11 @@ pub(crate) enum Step {
         later: u64,
     },
     Get(Handle),
+    /// To the oldest, past everything, or to a time relative to now.
+    Seek {
+        subscription: usize,
+        to: To,
+    },
     /// Several that are read for together and applied one after the other.
     Group(Vec<Step>),
     Sync,
@@ -106,8 +118,13 @@ fn handle() -> impl Strategy<Value = Handle> {
     prop_oneof![4 => (0..64usize).prop_map(Handle::Id), 1 => (0..3u8).prop_map(Handle::Key)]
 }
 
+/// Mostly the same subscription, so that its messages come far.
+fn subscription() -> impl Strategy<Value = usize> {
+    prop_oneof![3 => Just(0), 1 => 0..4usize]
+}
+
 fn receipts() -> impl Strategy<Value = Vec<usize>> {
-    vec(0..64usize, 1..4)
+    prop_oneof![vec(0..4usize, 1..4), vec(0..64usize, 1..4)]
 }
 
 /// Steps that read no windows, which a group may have.
@@ -120,7 +137,7 @@ fn plain_step() -> BoxedStrategy<Step> {
         2 => receipts().prop_map(Step::Release),
         1 => (receipts(), 0..20_000u64).prop_map(|(receipts, ms)| Step::Extend { receipts, ms }),
         2 => (1..4u32).prop_map(|limit| Step::Expire { limit }),
-        2 => (0..4usize, 0..2u64, any::<bool>()).prop_map(|(subscription, consumer, graceful)| {
+        2 => (subscription(), 0..2u64, any::<bool>()).prop_map(|(subscription, consumer, graceful)| {
             Step::Disconnect { subscription, consumer, graceful }
         }),
         4 => handle().prop_map(Step::Cancel),
@@ -145,11 +162,13 @@ fn any_step() -> BoxedStrategy<Step> {
             .prop_map(|(undurable, values)| Step::Advance { undurable, values }),
         2 => any::<bool>().prop_map(|earliest| Step::Subscribe { earliest }),
         1 => (0..4usize).prop_map(Step::Unsubscribe),
-        10 => (0..4usize, any::<bool>(), 1..5u32, 0..2u64).prop_map(|(subscription, retries, max, consumer)| {
+        10 => (subscription(), any::<bool>(), 1..5u32, 0..2u64).prop_map(|(subscription, retries, max, consumer)| {
             Step::Lease { subscription, retries, max, consumer }
         }),
         1 => (-20..20i64, 0..700_000i64, 0..4u64).prop_map(|(from, to, later)| Step::CancelRange { from, to, later }),
         2 => handle().prop_map(Step::Get),
+        1 => (0..4usize, prop_oneof![Just(To::Earliest), Just(To::Latest), (-30..5i64).prop_map(To::At)])
+            .prop_map(|(subscription, to)| Step::Seek { subscription, to }),
         2 => Just(Step::Sync),
         1 => Just(Step::Restart),
         1 => Just(Step::Crash),

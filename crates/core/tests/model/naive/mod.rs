@@ -20,7 +20,7 @@ use punctual_types::{
 
 pub(crate) use self::parts::{Copy, Line, Message, Reader, Reading};
 use self::parts::{Fate, Held};
-use super::step::{Item, Step, When};
+use super::step::{Item, Step, To, When};
 
 pub(crate) const MAIN: TimelineId = TimelineId::main(TopicNumber(1), PartitionNumber(0));
 pub(crate) const DEAD: TimelineId = TimelineId::main(TopicNumber(9), PartitionNumber(0));
@@ -150,6 +150,10 @@ impl Naive {
             Step::DeliverNow(handle) => Told::DeliveredNow(self.deliver_now(*handle)),
             Step::CancelRange { from, to, later } => Told::RangeCancelled(self.cancel_range(*from, *to, *later)),
             Step::Get(handle) => Told::Found(self.get(*handle)),
+            Step::Seek { subscription, to } => {
+                self.seek(*subscription, *to);
+                Told::Nothing
+            }
             Step::Group(steps) => {
                 self.known = Some((self.messages.len(), self.receipts.len(), self.lines[&MAIN].floor));
                 let take = |step| {
@@ -332,6 +336,30 @@ impl Naive {
         for line in self.lines_of(MAIN.topic) {
             self.follow_floor(line);
         }
+    }
+
+    /// The time that a seek means; `None` is past everything.
+    pub(crate) fn seek_time(&self, to: To) -> Option<Time> {
+        match to {
+            To::Earliest => Some(Time::ZERO),
+            To::Latest => None,
+            To::At(offset) => {
+                Some(time(self.now.floor.unix_ms().checked_add_signed(offset).expect("time begins late enough")))
+            }
+        }
+    }
+
+    /// Everything from there on is read anew; what is to be tried again is left alone.
+    fn seek(&mut self, pick: usize, to: To) {
+        let (number, to) = (self.pick_reader(pick), self.seek_time(to));
+        let id = Self::home(number);
+        let line = &self.lines[&id];
+        let due = |(position, _): &(Position, Copy)| to.is_some_and(|to| position.due >= to);
+        let first = line.crossed.iter().skip(line.floor).position(due);
+        let begin = first.map_or(line.crossed.len(), |first| line.floor + first);
+        let reader = self.readers.get_mut(&number).expect("picked");
+        reader.lanes.insert(id.lane, Reading { begin, ..Reading::default() });
+        self.follow_floor(id);
     }
 
     fn lines_of(&self, topic: TopicNumber) -> Vec<TimelineId> {

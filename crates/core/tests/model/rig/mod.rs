@@ -9,7 +9,7 @@ use proptest::{prelude::*, test_runner::TestCaseError};
 use punctual_core::{
     Answer, CancelAnswer, Command, Retry, SettleAnswer, SubscriptionRules, SubscriptionStart, TopicRules,
 };
-use punctual_types::{ConsumerNumber, DelayMs, Lane, MessageRef, Now, Position, Seq, SubscriptionNumber};
+use punctual_types::{ConsumerNumber, DelayMs, Lane, MessageRef, Now, Position, Seq, SubscriptionNumber, TimelineId};
 
 use self::command::{body, command, handle_of, told_by};
 use super::{
@@ -23,7 +23,8 @@ type Checked<T = ()> = Result<T, TestCaseError>;
 /// What must never be delivered again.
 #[derive(Clone, Default)]
 struct Over {
-    acked: BTreeSet<(SubscriptionNumber, MessageRef)>,
+    /// By timeline: after a seek back a message may lie on the main one and among the retries.
+    acked: BTreeSet<(SubscriptionNumber, TimelineId, MessageRef)>,
     cancelled: BTreeSet<MessageRef>,
 }
 
@@ -94,6 +95,15 @@ impl Rig {
                 self.lease(*subscription, *retries, *consumer, before, after)?;
             }
             Step::CancelRange { from, to, later } => self.cancel_range(before.range(*from, *to, *later), now, after)?,
+            Step::Seek { subscription, to } => {
+                let subscription = before.pick_reader(*subscription);
+                let (partition, to) = (Naive::home(subscription).into(), before.seek_time(*to));
+                let answer = self.house.ask(Command::Seek { partition, subscription, to }, now);
+                prop_assert!(matches!(answer, Answer::Done), "{:?}", answer);
+                // Whoever seeks back wants what was acked.
+                let sought = (subscription, Naive::home(subscription));
+                self.over.acked.retain(|(number, line, _)| (*number, *line) != sought);
+            }
             Step::Get(handle) => self.get(*handle, before, after)?,
             Step::Sync => self.sync(),
             Step::Restart => {
@@ -158,7 +168,7 @@ impl Rig {
                 for (lease, answer) in before.pick_receipts(picks).iter().zip(answers) {
                     let place = before.receipts.iter().position(|receipt| receipt == lease).expect("it was given out");
                     if *answer == SettleAnswer::Done {
-                        self.over.acked.insert((lease.subscription, self.delivered[place]));
+                        self.over.acked.insert((lease.subscription, lease.timeline, self.delivered[place]));
                     }
                 }
             }
@@ -209,7 +219,8 @@ impl Rig {
                 lane,
                 consumer: ConsumerNumber(consumer),
                 max: (expected.len() - leased.len()) as u32,
-                bytes_max: 1 << 20,
+                // One consumer takes a message at a time, the other as many as there are.
+                bytes_max: 1 + (consumer << 20),
                 lease: None,
             };
             let answer = self.house.ask(command, before.now);
@@ -219,7 +230,10 @@ impl Rig {
                 let message = delivery.record.message;
                 prop_assert!(delivery.due <= before.now.floor && delivery.record.deliver_at <= before.now.floor);
                 prop_assert!(delivery.offered_at >= delivery.due && delivery.offered_at <= before.now.floor);
-                prop_assert!(!self.over.acked.contains(&(subscription, message)), "{message:?} was acked");
+                prop_assert!(
+                    !self.over.acked.contains(&(subscription, delivery.lease.timeline, message)),
+                    "{message:?} was acked"
+                );
                 prop_assert!(!self.over.cancelled.contains(&message), "{message:?} was cancelled");
                 prop_assert_eq!(Some(&delivery.lease), after.receipts.get(self.delivered.len()));
                 self.delivered.push(message);
