@@ -184,3 +184,27 @@ fn deleting_a_subscription_lets_go_of_what_only_it_wanted() {
         assert_eq!(rig.broker.list_subscriptions(topic("t"), page()).await.expect("listed").items.len(), 1);
     });
 }
+
+#[test]
+fn dead_letters_have_a_place_also_after_theirs_was_deleted() {
+    run(async {
+        let rig = Rig::new().await;
+        let retry = punctual_broker_api::RetryPatch { max_attempts: Patch::Set(1), ..Default::default() };
+        let patch = SubscriptionPatch { retry: Patch::Set(retry), ..Default::default() };
+        rig.broker.put_subscription(sub("t/s"), patch).await.expect("made");
+        for body in ["first", "second"] {
+            rig.publish("t", message(body)).await;
+            let got = rig.receive_one("t/s").await;
+            rig.nack("t/s", &got, None).await;
+        }
+        assert_eq!(bodies(&rig.receive("t.s.dead/watch", 10).await), ["first", "second"]);
+        rig.broker.delete_topic(topic("t.s.dead")).await.expect("deleted");
+        assert_eq!(topic_names(&rig).await, ["t"]);
+        rig.publish("t", message("third")).await;
+        let rig = rig.crash().await;
+        let got = rig.receive_one("t/s").await;
+        rig.nack("t/s", &got, None).await;
+        let rig = rig.crash().await;
+        assert_eq!(bodies(&rig.receive("t.s.dead/watch", 10).await), ["third"]);
+    });
+}

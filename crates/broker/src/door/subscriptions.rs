@@ -127,7 +127,7 @@ impl Inner {
         .await
     }
 
-    fn put_into_topic(&self, path: &TopicPath, subscription: Subscription) -> Result<(), Error> {
+    pub(super) fn put_into_topic(&self, path: &TopicPath, subscription: Subscription) -> Result<(), Error> {
         let topic = self.catalog().topic(path)?;
         let mut topic = topic.as_ref().clone();
         // A topic that is subscribed to is somebody's, whatever it was kept ready for.

@@ -14,7 +14,7 @@ use super::{
     cursor::{after_name, read_name},
     validate::{check_range, not_supported},
 };
-use crate::catalog::{Topic, forget, keep};
+use crate::catalog::{Subscription, Topic, forget, keep};
 
 /// Takes a page of names from an ordered run of them.
 pub(super) fn page_of<T>(
@@ -190,9 +190,43 @@ impl Inner {
         let inner = self.clone();
         self.change(async move {
             let topic = inner.catalog().topic(&path)?;
+            inner.replace_dead_letter_topic(&topic).await?;
             inner.delete_topics(vec![topic]).await
         })
         .await
+    }
+
+    /// Gives the subscriptions whose dead letters went to a topic that is to be deleted a fresh one
+    /// of the same name: what fails for them from here on must have a place.
+    async fn replace_dead_letter_topic(&self, old: &Topic) -> Result<(), Error> {
+        let senders: Vec<(Arc<Topic>, Subscription)> = {
+            let catalog = self.catalog();
+            let others = catalog.topics().filter(|topic| topic.number != old.number);
+            let all =
+                others.flat_map(|topic| topic.subscriptions.values().map(|it| (topic.clone(), it.as_ref().clone())));
+            all.filter(|(_, subscription)| subscription.dead_letter_topic == old.number).collect()
+        };
+        if senders.is_empty() {
+            return Ok(());
+        }
+        let fresh =
+            Topic { number: self.next_topic(), reserved: true, subscriptions: Default::default(), ..old.clone() };
+        let mut pieces = vec![self.counters(), keep(&topic_entry(&fresh)), forget(&topic_entry(old))];
+        let senders: Vec<_> = senders
+            .into_iter()
+            .map(|(topic, subscription)| (topic, Subscription { dead_letter_topic: fresh.number, ..subscription }))
+            .collect();
+        pieces.extend(senders.iter().map(|(topic, subscription)| keep(&subscription_entry(topic, subscription))));
+        pieces.extend(old.subscriptions.values().map(|subscription| forget(&subscription_entry(old, subscription))));
+        self.keep(pieces).await?;
+        self.configure(&fresh).await?;
+        for (topic, subscription) in senders {
+            self.configure_subscription(&topic, &subscription).await?;
+            let path = TopicPath { namespace: topic.namespace.clone(), topic: topic.name.clone() };
+            self.put_into_topic(&path, subscription)?;
+        }
+        self.catalog_mut().put_topic(fresh);
+        Ok(())
     }
 
     /// Deletes topics with all they hold. Forgotten durably first, so that nothing of them
@@ -217,7 +251,8 @@ impl Inner {
         self.keep(pieces).await?;
         for topic in &all {
             if let Some(home) = self.catalog_mut().namespaces.get_mut(&topic.namespace) {
-                home.topics.remove(&topic.name);
+                // A fresh one may have taken the name already.
+                home.topics.retain(|_, there| there.number != topic.number);
             }
         }
         for topic in &all {

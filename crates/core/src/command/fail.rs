@@ -61,9 +61,13 @@ impl Shard {
         let record = facts.record(timeline, lease.position).cloned();
         let Some(mut record) = record.and_then(|bytes| MessageRecord::decode(bytes).ok()) else { return false };
         let partition = PartitionId::from(timeline);
+        let target = self.subscription(partition, number).map(|it| it.rules.dead_letter_topic);
+        let target = target.map(|topic| PartitionId { topic, partition: partition.partition });
+        // Without a place for it the letter would be lost: then it stays where it is.
+        let Some(target) = target.filter(|target| self.partitions.contains_key(target)) else { return false };
         let Some(subscription) = self.subscription_mut(partition, number) else { return false };
         subscription.totals.dead += 1;
-        let (name, target) = (subscription.rules.name.clone(), subscription.rules.dead_letter_topic);
+        let name = subscription.rules.name.clone();
         let topic = self.partitions.get(&partition).and_then(|it| it.rules.as_ref()).map(|rules| rules.name.clone());
         record.dead_letter = Some(DeadLetter {
             reason: DeadLetter::ATTEMPTS_EXHAUSTED,
@@ -76,7 +80,6 @@ impl Shard {
         // Where it lies now it starts over: its readers there count their own attempts.
         record.attempts = 0;
         record.first_delivered_at = None;
-        let target = PartitionId { topic: target, partition: partition.partition };
         let message = record.message;
         let position = self.insert(facts, target.lane(Lane::MAIN), now.floor, |_| record.encode());
         self.remember_dead_letter(target, message, position, facts, now);
