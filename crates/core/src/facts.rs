@@ -10,7 +10,9 @@ use punctual_types::{IndexEntry, IndexPlace, Position, Read, ReadReply, Record, 
 /// Commands of one batch are read for together and applied one after the other, so a later one
 /// must see what an earlier one wrote: point answers (an index entry, one record) are replaced by
 /// [`Facts::note`]. Answers to windows are not, which is why a runtime applies the commands that
-/// read windows only after the batch before them is written.
+/// read windows only after the batch before them is written. What they write themselves must be
+/// written too before anything is read for the commands after them: a range that was cancelled is
+/// in no fact.
 #[derive(Debug, Default)]
 pub struct Facts {
     known: HashMap<Read, ReadReply>,

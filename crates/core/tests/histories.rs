@@ -18,7 +18,20 @@ use proptest_state_machine::ReferenceStateMachine;
 
 #[test]
 fn the_core_does_what_a_sorted_map_and_a_list_would() {
-    if let Err(failure) = histories(&Wanted::from_environment(), play) {
+    let check = |steps: &[Step], seen: &dyn Fn()| play(steps, seen).map(|_| ());
+    if let Err(failure) = histories(&Wanted::from_environment(), check) {
+        panic!("{failure}");
+    }
+}
+
+#[test]
+fn the_same_history_writes_the_same_batches() {
+    let twice = |steps: &[Step], seen: &dyn Fn()| match play(steps, seen)? == play(steps, &|| {})? {
+        true => Ok(()),
+        false => Err(TestCaseError::fail("the same commands wrote something else")),
+    };
+    let wanted = Wanted { cases: 500, ..Wanted::from_environment() };
+    if let Err(failure) = histories(&wanted, twice) {
         panic!("{failure}");
     }
 }

@@ -255,7 +255,8 @@ pub(crate) fn decide_due(due: Due, max_delay: Option<DelayMs>, now: Now) -> Resu
 
 impl Command {
     /// Whether the command reads windows, whose answers do not follow what the batch before them
-    /// writes: it must be applied after that is written.
+    /// writes: it must be applied after that is written, and what it writes itself must be written
+    /// before anything is read for the commands after it.
     #[must_use]
     pub fn reads_windows(&self) -> bool {
         match self {

@@ -10,6 +10,8 @@ use std::{
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestError, TestRunner};
 use proptest_state_machine::ReferenceStateMachine;
 
+use punctual_types::Batch;
+
 use super::{naive::Naive, rig::Rig, step::Step};
 
 /// Histories of one seed.
@@ -40,8 +42,9 @@ impl Wanted {
     }
 }
 
-/// Plays a history on the model and the shard, and counts the steps that it takes.
-pub(crate) fn play(steps: &[Step], seen: &dyn Fn()) -> Result<(), TestCaseError> {
+/// Plays a history on the model and the shard, and counts the steps that it takes; what was
+/// written.
+pub(crate) fn play(steps: &[Step], seen: &dyn Fn()) -> Result<Vec<Batch>, TestCaseError> {
     let mut before = Naive::new();
     let mut rig = Rig::new(&before);
     for (number, step) in steps.iter().enumerate() {
@@ -59,7 +62,7 @@ pub(crate) fn play(steps: &[Step], seen: &dyn Fn()) -> Result<(), TestCaseError>
             }
         }
     }
-    Ok(())
+    Ok(rig.written())
 }
 
 /// Plays so many histories in blocks; the first failure with the command that replays its block.

@@ -60,7 +60,10 @@ impl Stage {
                 }
                 .into(),
             ],
-            Answer::RangeCancelled { cancelled, next } => vec![format!("{cancelled} cancelled, next {next:?}")],
+            Answer::RangeCancelled { cancelled, next } => vec![match next {
+                Some(next) => format!("{cancelled} cancelled up to {}", position_text(next)),
+                None => "nothing to cancel".into(),
+            }],
             Answer::Found(found) => vec![found.map_or_else(|| "not found".into(), |found| self.tell_found(*found))],
             Answer::Stats(stats) => tell_stats(&stats),
             Answer::Line { line, floor, last_seq } => {

@@ -95,6 +95,12 @@ impl Stage {
             },
             "get" => Command::Get { partition, handle: self.handle(words) },
             "stats" => Command::Stats { partition },
+            "cancel-range" => Command::CancelRange {
+                timeline: self.timeline(words),
+                after: Position::before(words.time("from").unwrap_or(Time::ZERO)),
+                to: Position::after(words.time("to").unwrap_or(Time::MAX)),
+                seq_max: self.house.shard.last_seq(),
+            },
             "line" => Command::Line { timeline: self.timeline(words) },
             "unsub" => Command::Unsubscribe { partition, subscription: subscription() },
             "delete" => Command::DeletePartition { partition: topic(words.at(1)) },

@@ -9,7 +9,9 @@ use proptest::{prelude::*, test_runner::TestCaseError};
 use punctual_core::{
     Answer, CancelAnswer, Command, Retry, SettleAnswer, SubscriptionRules, SubscriptionStart, TopicRules,
 };
-use punctual_types::{ConsumerNumber, DelayMs, Lane, MessageRef, Now, Position, Seq, SubscriptionNumber, TimelineId};
+use punctual_types::{
+    Batch, ConsumerNumber, DelayMs, Lane, MessageRef, Now, Position, Seq, SubscriptionNumber, TimelineId,
+};
 
 use self::command::{body, command, handle_of, told_by};
 use super::{
@@ -116,6 +118,11 @@ impl Rig {
             }
         }
         self.check(after)
+    }
+
+    /// Every batch that was committed.
+    pub(super) fn written(self) -> Vec<Batch> {
+        self.house.batches
     }
 
     fn sync(&mut self) {
