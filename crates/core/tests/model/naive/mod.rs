@@ -173,11 +173,7 @@ impl Naive {
                 Told::Nothing
             }
             Step::Crash => {
-                let receipts = std::mem::take(&mut self.receipts);
-                let (now, epoch, serial) = (self.now, self.epoch, self.serial);
-                *self = *self.safe.take().expect("synced when it began");
-                *self = Self { receipts, now, epoch, serial, ..self.clone() };
-                self.reopen();
+                self.crash();
                 Told::Nothing
             }
         };
@@ -186,6 +182,15 @@ impl Naive {
     fn sync(&mut self) {
         self.safe = None;
         self.safe = Some(Box::new(self.clone()));
+    }
+
+    /// What was not durable is gone; receipts stay with those who have them.
+    fn crash(&mut self) {
+        let receipts = std::mem::take(&mut self.receipts);
+        let (now, epoch, serial) = (self.now, self.epoch, self.serial);
+        *self = *self.safe.take().expect("synced when it began");
+        *self = Self { receipts, now, epoch, serial, ..self.clone() };
+        self.reopen();
     }
 
     fn reopen(&mut self) {
