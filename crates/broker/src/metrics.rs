@@ -26,6 +26,7 @@ pub(crate) struct Metrics {
     synced_commits: Counter,
     delivered: Counter,
     damaged: Counter,
+    turns: Counter,
 }
 
 impl Default for Metrics {
@@ -37,6 +38,7 @@ impl Default for Metrics {
             synced_commits: Counter::default(),
             delivered: Counter::default(),
             damaged: Counter::default(),
+            turns: Counter::default(),
         }
     }
 }
@@ -52,6 +54,11 @@ impl Metrics {
         registry.register("sync_seconds", "Time that a sync of the store took", self.sync.clone());
         registry.register("synced_commits", "Commits made durable by syncs", self.synced_commits.clone());
         registry.register("deliveries", "Deliveries made since the broker started", self.delivered.clone());
+        registry.register(
+            "shard_turns",
+            "Turns that the shards' workers took: few while nothing happens",
+            self.turns.clone(),
+        );
         registry.register(
             "damaged_messages",
             "Stored messages that could not be read and were set aside",
@@ -77,6 +84,11 @@ impl Metrics {
 
     pub(crate) fn delivered(&self, messages: u32) {
         self.delivered.inc_by(messages.into());
+    }
+
+    /// A worker takes a turn.
+    pub(crate) fn turn(&self) {
+        self.turns.inc();
     }
 
     pub(crate) fn damaged(&self) {

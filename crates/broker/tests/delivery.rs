@@ -356,3 +356,29 @@ fn a_consumer_that_reads_late_gets_everything_its_credit_allows() {
         }
     });
 }
+
+/// Turns that the workers have taken, from the metrics page.
+fn turns(rig: &Rig) -> u64 {
+    let mut registry = prometheus_client::registry::Registry::default();
+    rig.broker.register_metrics(&mut registry);
+    let mut page = String::new();
+    prometheus_client::encoding::text::encode(&mut page, &registry).expect("a page");
+    let line = page.lines().find(|line| line.starts_with("shard_turns_total ")).expect("counted");
+    line.rsplit(' ').next().and_then(|count| count.parse().ok()).expect("a number")
+}
+
+#[test]
+fn a_broker_with_nothing_to_do_takes_no_turns() {
+    run(async {
+        let rig = Rig::new().await;
+        rig.publish("t", after("x", secs(1000))).await;
+        let consumer = rig.broker.subscribe(subscribe("t/s")).await.expect("subscribed");
+        consumer.credit(1);
+        rig.advance(secs(500)).await;
+        let before = turns(&rig);
+        let nothing = tokio::time::timeout(std::time::Duration::from_millis(200), std::future::pending::<()>());
+        nothing.await.expect_err("never ready");
+        let taken = turns(&rig) - before;
+        assert!(taken <= 10, "{taken} turns were taken while nothing happened");
+    });
+}

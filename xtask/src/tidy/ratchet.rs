@@ -58,7 +58,7 @@ pub(crate) const LIMITS_WITHOUT_A_TEST: &[UntestedLimits] = &[
             "READ_AHEAD_BYTES",
             "ADVANCES_MAX",
             "EXPIRED_MAX",
-            "KEEP_TIME_MS",
+            "KEEP_TIME",
         ],
         reason: "sizes of a shard's queues and turns: enforced, and no test fills one to the brim yet",
     },

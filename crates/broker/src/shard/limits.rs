@@ -1,5 +1,7 @@
 //! Bounds of the runtime.
 
+use punctual_types::DelayMs;
+
 /// Requests that wait for a worker. More are refused (publishing) or wait at the door (the rest).
 pub(crate) const INBOX_MAX: usize = 4096;
 /// Requests that a worker takes at once, and so the most that one commit answers.
@@ -27,4 +29,4 @@ pub(crate) const ADVANCES_MAX: usize = 256;
 /// Leases that one turn takes back at most.
 pub(crate) const EXPIRED_MAX: u32 = 1000;
 /// The time of a shard is kept at least so often.
-pub(crate) const KEEP_TIME_MS: u64 = 1000;
+pub(crate) const KEEP_TIME: DelayMs = DelayMs::from_secs(1);

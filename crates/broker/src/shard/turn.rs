@@ -3,15 +3,15 @@
 use punctual_broker_api::Error;
 use punctual_core::{Answer, Command, Facts, PartitionId};
 use punctual_store_api::StoreError;
-use punctual_types::{DelayMs, Lane, Now, Read, ReadReply, ShardNumber, TimelineId};
+use punctual_types::{Lane, Now, Read, ReadReply, ShardNumber, TimelineId};
 use tokio::sync::oneshot;
 
 use super::{
     AnswerWhen, Request, SubscriptionAt,
     durability::Answers,
-    limits::{ADVANCES_MAX, EXPIRED_MAX, KEEP_TIME_MS},
+    limits::{ADVANCES_MAX, EXPIRED_MAX, KEEP_TIME},
     shards::outcome_unknown,
-    worker::Worker,
+    worker::{TIME_KEEPER, Worker},
 };
 
 /// A command and who wants its answer.
@@ -37,6 +37,7 @@ impl Worker {
         if let Some(error) = self.fail.borrow().clone() {
             return Err(error);
         }
+        self.metrics.turn();
         self.unfinished = false;
         let mut stop = None;
         let mut tried = Vec::new();
@@ -232,8 +233,8 @@ impl Worker {
         }
         // One shard's time stands for the node's: the latest of all is where the clock goes on.
         if let Some(place) = self.seats.get_mut(seat)
-            && place.shard.number() == ShardNumber(0)
-            && now.floor.since(place.time_kept) >= DelayMs::from_ms(KEEP_TIME_MS)
+            && place.shard.number() == TIME_KEEPER
+            && now.floor.since(place.time_kept) >= KEEP_TIME
         {
             place.shard.keep_time(now);
             self.clock.watch_steps();

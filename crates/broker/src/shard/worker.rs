@@ -8,7 +8,7 @@ use std::{rc::Rc, sync::Arc};
 
 use punctual_core::Shard;
 use punctual_store_api::{ShardStore, StoreError};
-use punctual_types::{CommitNumber, Time};
+use punctual_types::{CommitNumber, ShardNumber, Time};
 use tokio::{
     sync::{Notify, mpsc, oneshot, watch},
     task::JoinSet,
@@ -17,11 +17,14 @@ use tokio::{
 use super::{
     Board, Request, ShardsConfig,
     durability::{Durability, SharedDurability},
-    limits::{DRAIN_MAX, KEEP_TIME_MS},
+    limits::{DRAIN_MAX, KEEP_TIME},
     offers::Offers,
     ready_buffer::ReadyBuffer,
 };
 use crate::{clock::Clock, metrics::Metrics};
+
+/// The shard whose time stands for the node's.
+pub(super) const TIME_KEEPER: ShardNumber = ShardNumber(0);
 
 /// A shard on its worker.
 pub(super) struct Seat {
@@ -92,10 +95,10 @@ impl Worker {
     fn deadline(&self) -> Time {
         let held = self.clock.is_held();
         let wake = |seat: &Seat| if held { None } else { seat.shard.next_wake(seat.durability.seq()) };
-        let kept = self
-            .seats
-            .first()
-            .map(|seat| seat.time_kept.saturating_add(punctual_types::DelayMs::from_ms(KEEP_TIME_MS)));
+        // Only the shard that keeps the time (`turn::do_what_is_due`) has this deadline: another's
+        // would pass and stay passed, and its worker would never sleep again.
+        let keeper = self.seats.iter().find(|seat| seat.shard.number() == TIME_KEEPER);
+        let kept = keeper.map(|seat| seat.time_kept.saturating_add(KEEP_TIME));
         self.seats.iter().filter_map(wake).chain(kept).min().unwrap_or(Time::MAX)
     }
 
