@@ -127,7 +127,8 @@ fn receipts() -> impl Strategy<Value = Vec<usize>> {
     prop_oneof![vec(0..4usize, 1..4), vec(0..64usize, 1..4)]
 }
 
-/// Steps that read no windows, which a group may have.
+/// Steps that read no windows, which a group may have. Ended leases are not among them: the runtime
+/// takes them back by a command of its own, whose reads are for those that have ended first.
 fn plain_step() -> BoxedStrategy<Step> {
     prop_oneof![
         10 => vec(item(), 1..4).prop_map(Step::Publish),
@@ -136,7 +137,6 @@ fn plain_step() -> BoxedStrategy<Step> {
             .prop_map(|(receipts, delay)| Step::Nack { receipts, delay }),
         2 => receipts().prop_map(Step::Release),
         1 => (receipts(), 0..20_000u64).prop_map(|(receipts, ms)| Step::Extend { receipts, ms }),
-        2 => (1..4u32).prop_map(|limit| Step::Expire { limit }),
         2 => (subscription(), 0..2u64, any::<bool>()).prop_map(|(subscription, consumer, graceful)| {
             Step::Disconnect { subscription, consumer, graceful }
         }),
@@ -155,7 +155,8 @@ fn any_step() -> BoxedStrategy<Step> {
         1 => prop_oneof![Just(599_990), Just(599_999), Just(600_000), Just(3_600_000)],
     ];
     prop_oneof![
-        33 => plain_step(),
+        31 => plain_step(),
+        2 => (1..4u32).prop_map(|limit| Step::Expire { limit }),
         4 => vec(plain_step(), 2..5).prop_map(Step::Group),
         8 => (ms, any::<bool>()).prop_map(|(ms, between)| Step::Tick { ms, between }),
         8 => (prop_oneof![4 => Just(0), 1 => 0..6u64], any::<bool>())
