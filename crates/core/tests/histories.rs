@@ -79,7 +79,7 @@ fn histories_meet_every_kind_of_answer() {
         );
         Ok(())
     };
-    histories(&Wanted { cases: 2000, seed: 1 }, collect).expect("nothing is checked");
+    histories(&Wanted { cases: 5000, seed: 1 }, collect).expect("nothing is checked");
     let met = met.into_inner();
     for kind in [
         "Publish Accepted",
