@@ -124,7 +124,7 @@ codes! {
     KeyConflict = "key_conflict", Conflict;
     /// The setting cannot be changed once the object is made.
     SettingFixed = "setting_fixed", Conflict;
-    /// The namespace still has topics, or is the one that always exists.
+    /// The namespace is the one that always exists.
     NamespaceInUse = "namespace_in_use", Conflict;
     /// The clock does not run in the mode that the call needs.
     ClockMode = "clock_mode", Conflict;

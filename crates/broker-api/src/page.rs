@@ -55,8 +55,8 @@ pub struct TimelineRequest {
     pub topic: TopicPath,
     /// In which range.
     pub range: TimeRange,
-    /// Bucket width: a whole number of minutes, at least one; at most 1000 buckets that hold
-    /// anything are answered.
+    /// Bucket width: a whole number of minutes, at least one; more than 1000 buckets that hold
+    /// anything are refused as `invalid_field`.
     pub bucket: DelayMs,
 }
 

@@ -138,6 +138,8 @@ fn a_subscription_can_be_moved_back_and_forth() {
         assert_eq!(bodies(&rig.receive("t/s", 10).await), ["3", "4"]);
         rig.broker.seek(sub("t/s"), SeekTo::Earliest).await.expect("moved");
         assert_eq!(bodies(&rig.receive("t/s", 10).await), ["0", "1", "2", "3", "4"]);
+        let future = rig.broker.seek(sub("t/s"), SeekTo::Time(at(11_000))).await.expect_err("not yet");
+        assert_eq!(future.field.as_deref(), Some("to"));
         rig.broker.seek(sub("t/s"), SeekTo::Latest).await.expect("moved");
         assert!(rig.receive("t/s", 10).await.is_empty());
     });
@@ -206,5 +208,16 @@ fn dead_letters_have_a_place_also_after_theirs_was_deleted() {
         rig.nack("t/s", &got, None).await;
         let rig = rig.crash().await;
         assert_eq!(bodies(&rig.receive("t.s.dead/watch", 10).await), ["third"]);
+    });
+}
+
+#[test]
+fn a_first_retry_delay_over_the_longest_is_refused() {
+    run(async {
+        let rig = Rig::new().await;
+        let retry = punctual_broker_api::RetryPatch { initial: Patch::Set(secs(3600)), ..Default::default() };
+        let patch = SubscriptionPatch { retry: Patch::Set(retry), ..Default::default() };
+        let refused = rig.broker.put_subscription(sub("t/s"), patch).await.expect_err("over `max`");
+        assert_eq!((refused.code, refused.field.as_deref()), (Code::InvalidField, Some("retry.initial")));
     });
 }

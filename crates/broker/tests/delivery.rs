@@ -382,3 +382,24 @@ fn a_broker_with_nothing_to_do_takes_no_turns() {
         assert!(taken <= 10, "{taken} turns were taken while nothing happened");
     });
 }
+
+#[test]
+fn a_receive_call_stays_within_its_bytes_but_for_the_first_message() {
+    run(async {
+        let rig = Rig::new().await;
+        for _ in 0..4 {
+            rig.publish("t", message(&"x".repeat(100))).await;
+        }
+        let mut small = receive("t/s", 10);
+        small.max_bytes = 250;
+        assert_eq!(
+            rig.broker.receive(small.clone()).await.expect("received").len(),
+            1,
+            "a record is more than its body"
+        );
+        small.max_bytes = 320;
+        assert_eq!(rig.broker.receive(small.clone()).await.expect("received").len(), 2);
+        small.max_bytes = 1;
+        assert_eq!(rig.broker.receive(small).await.expect("received").len(), 1);
+    });
+}

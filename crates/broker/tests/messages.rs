@@ -2,6 +2,7 @@
 
 mod support;
 
+use futures_util::StreamExt as _;
 use punctual_broker_api::{
     Broker as _, CancelOutcome, Code, DeliverNowOutcome, ListRequest, MessageState, NewMessage, OnConflict,
     PublishStatus, RescheduleOutcome, SubscriptionMessageState, TimeRange, TimelineRequest, When,
@@ -308,5 +309,25 @@ fn delays_to_the_far_future_are_exact_and_past_the_year_9999_refused() {
         }
         let last = NewMessage { when: When::At(punctual_broker_api::Time::MAX), ..message("last") };
         assert_eq!(rig.publish("t", last).await.deliver_at, punctual_broker_api::Time::MAX);
+    });
+}
+
+#[test]
+fn cancels_beside_a_range_cancel_cancel_once() {
+    run(async {
+        let rig = Rig::new().await;
+        let batch = (0..6000).map(|_| after("x", secs(60))).collect();
+        let answers = rig.broker.publish(topic("t"), batch).await.expect("answered");
+        let ids: Vec<_> = answers.into_iter().map(|it| it.expect("accepted").id).collect();
+        // Many at once, from the end, while the pieces of the range come from the front: a piece and
+        // the cancels of what it holds are taken in one turn.
+        let range = rig.broker.cancel_range(topic("t"), TimeRange::default());
+        let each = futures_util::stream::iter(ids.iter().rev()).map(|id| rig.broker.cancel(topic("t"), rig.id(id)));
+        let each = each.buffer_unordered(500).collect::<Vec<_>>();
+        let (in_range, each) = futures_util::future::join(range, each).await;
+        in_range.expect("the range");
+        assert!(each.iter().all(|answer| *answer == Ok(CancelOutcome::Cancelled)));
+        let stats = rig.stats("t").await;
+        assert_eq!((stats.scheduled, stats.cancelled_total), (0, 6000));
     });
 }

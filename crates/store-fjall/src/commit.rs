@@ -30,6 +30,7 @@ impl Shared {
         }
         let floors = pending.floors();
         let reclaimable = Reclaimable {
+            shard,
             now,
             floors: floors.iter().map(|(timeline, mark)| (keys::prefix(shard, *timeline), mark.position)).collect(),
         };

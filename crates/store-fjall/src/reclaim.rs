@@ -10,17 +10,14 @@
 
 use std::{
     collections::HashMap,
-    sync::{
-        Arc, PoisonError, RwLock,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, PoisonError, RwLock},
 };
 
 use fjall::{
     AbstractTree, Database,
     compaction::filter::{CompactionFilter, CompactionFilterResult, Context, Factory, ItemAccessor, Verdict},
 };
-use punctual_types::{Position, Time};
+use punctual_types::{Position, ShardNumber, Time};
 
 use crate::{
     database::{INDEX, Keyspaces, RECORDS, STATE},
@@ -34,8 +31,9 @@ const SENTINEL: [u8; 2] = [0xff; 2];
 #[derive(Default)]
 pub(crate) struct Reclaim {
     floors: RwLock<HashMap<Prefix, Position>>,
-    /// The newest broker time of a durable batch.
-    now_ms: AtomicU64,
+    /// The newest broker time of a durable batch, by shard: a shard that is behind still needs
+    /// entries that by another's time have expired.
+    times: RwLock<HashMap<ShardNumber, Time>>,
 }
 
 impl Reclaim {
@@ -46,9 +44,17 @@ impl Reclaim {
         *kept = floor.max(*kept);
     }
 
-    /// A batch of this time has become durable.
-    pub(crate) fn reach(&self, now: Time) {
-        self.now_ms.fetch_max(now.unix_ms(), Ordering::AcqRel);
+    /// A batch of this time of a shard has become durable.
+    pub(crate) fn reach(&self, shard: ShardNumber, now: Time) {
+        let mut times = self.times.write().unwrap_or_else(PoisonError::into_inner);
+        let kept = times.entry(shard).or_default();
+        *kept = now.max(*kept);
+    }
+
+    /// Whether an entry has expired by the time of its own shard.
+    fn is_expired(&self, key: &[u8], expires_at: Time) -> bool {
+        let times = self.times.read().unwrap_or_else(PoisonError::into_inner);
+        keys::index::shard(key).and_then(|shard| times.get(&shard)).is_some_and(|now| expires_at < *now)
     }
 
     pub(crate) fn floor(&self, prefix: &Prefix) -> Option<Position> {
@@ -131,12 +137,7 @@ impl Factory for Filters {
     }
 
     fn make_filter(&self, _context: &Context) -> Box<dyn CompactionFilter> {
-        Box::new(Filter {
-            reclaim: self.reclaim.clone(),
-            dead: self.dead,
-            now: Time::from_unix_ms(self.reclaim.now_ms.load(Ordering::Acquire)).unwrap_or_default(),
-            floor: None,
-        })
+        Box::new(Filter { reclaim: self.reclaim.clone(), dead: self.dead, floor: None })
     }
 }
 
@@ -144,7 +145,6 @@ impl Factory for Filters {
 struct Filter {
     reclaim: Arc<Reclaim>,
     dead: Dead,
-    now: Time,
     /// The floor that was looked up last: keys come in order, so it is mostly the same.
     floor: Option<(Prefix, Option<Position>)>,
 }
@@ -167,7 +167,8 @@ impl CompactionFilter for Filter {
     fn filter_item(&mut self, item: ItemAccessor<'_>, _context: &Context) -> CompactionFilterResult {
         let gone = match self.dead {
             Dead::Record => keys::record::parts(item.key()).is_some_and(|(prefix, at)| self.passed(prefix, at)),
-            Dead::Entry => keys::index::expires_at(&item.value()?).is_some_and(|expires_at| expires_at < self.now),
+            Dead::Entry => keys::index::expires_at(&item.value()?)
+                .is_some_and(|expires_at| self.reclaim.is_expired(item.key(), expires_at)),
             Dead::Anchor => keys::anchor::mark(item.key(), &item.value()?)
                 .is_some_and(|(prefix, mark)| self.passed(prefix, mark.position)),
         };

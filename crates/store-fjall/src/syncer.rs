@@ -12,7 +12,7 @@ use std::{
 use fjall::{Database, PersistMode};
 use futures_channel::oneshot;
 use punctual_store_api::{Durable, StoreError, SyncObserver};
-use punctual_types::{CommitNumber, Position, Time};
+use punctual_types::{CommitNumber, Position, ShardNumber, Time};
 
 use crate::{failure::Latch, keys::Prefix, limits::UNSYNCED_MAX, reclaim::Reclaim};
 
@@ -38,6 +38,7 @@ struct State {
 
 /// What a commit lets be reclaimed, once it is durable.
 pub(crate) struct Reclaimable {
+    pub(crate) shard: ShardNumber,
     pub(crate) now: Time,
     pub(crate) floors: Vec<(Prefix, Position)>,
 }
@@ -138,7 +139,7 @@ impl Syncs {
             for (prefix, floor) in reclaimable.floors {
                 reclaim.raise(prefix, floor);
             }
-            reclaim.reach(reclaimable.now);
+            reclaim.reach(reclaimable.shard, reclaimable.now);
         }
         let answered: Vec<_> = state.waiters.extract_if(.., |(commit, _)| *commit <= covered).collect();
         let observer = state.observer.clone();
@@ -165,7 +166,7 @@ pub(crate) enum Waiting {
 
 #[cfg(test)]
 mod tests {
-    use punctual_types::{PartitionNumber, Seq, ShardNumber, TimelineId, TopicNumber};
+    use punctual_types::{PartitionNumber, Seq, TimelineId, TopicNumber};
 
     use super::*;
     use crate::keys;
@@ -176,7 +177,11 @@ mod tests {
         let prefix = keys::prefix(ShardNumber(0), TimelineId::main(TopicNumber(1), PartitionNumber(0)));
         let floor = |seq| Position::new(Time::ZERO, Seq(seq));
         for seq in 1..=3 {
-            let number = syncs.written(Reclaimable { now: Time::ZERO, floors: vec![(prefix, floor(seq))] });
+            let number = syncs.written(Reclaimable {
+                shard: ShardNumber(0),
+                now: Time::ZERO,
+                floors: vec![(prefix, floor(seq))],
+            });
             assert_eq!(number.0, seq);
         }
         assert_eq!(reclaim.floor(&prefix), None, "written is not durable");
@@ -193,7 +198,7 @@ mod tests {
         let mut waiting = Vec::new();
         for seq in 1..=3 {
             let floors = vec![(prefix, Position::new(Time::ZERO, Seq(seq)))];
-            let number = syncs.written(Reclaimable { now: Time::ZERO, floors });
+            let number = syncs.written(Reclaimable { shard: ShardNumber(0), now: Time::ZERO, floors });
             let Waiting::Told(told) = syncs.wait(number, &latch) else { panic!("not synced yet") };
             waiting.push(told);
         }

@@ -132,8 +132,18 @@ impl Inner {
             }
         }
         self.barrier(&topic).await?;
-        let buckets = counts.into_iter().take(usize::try_from(limits::TIMELINE_BUCKETS_MAX).unwrap_or(usize::MAX));
-        Ok(buckets.map(|(from, count)| TimelineBucket { from, count }).collect())
+        if counts.len() as u64 > limits::TIMELINE_BUCKETS_MAX {
+            let text = format!(
+                "{} buckets of {} hold messages, the limit is {}",
+                counts.len(),
+                request.bucket,
+                limits::TIMELINE_BUCKETS_MAX
+            );
+            return Err(Error::new(Code::InvalidField, text)
+                .with_field("bucket")
+                .with_hint("ask for wider buckets, or for a narrower range with `from` and `to`"));
+        }
+        Ok(counts.into_iter().map(|(from, count)| TimelineBucket { from, count }).collect())
     }
 
     pub(super) async fn cancel_range(self: &Arc<Self>, path: TopicPath, range: TimeRange) -> Result<u64, Error> {

@@ -161,13 +161,15 @@ impl Inner {
             if beside && there.number != topic.number {
                 return Ok((there.as_ref().clone(), false));
             }
-            let text =
-                format!("dead letters of `{}` cannot go to topic `{name}`, which lies elsewhere", path.topic.topic);
+            let text = if there.number == topic.number {
+                format!("dead letters of topic `{name}` cannot go to the topic itself")
+            } else {
+                format!("dead letters of `{}` cannot go to topic `{name}`, which lies elsewhere", path.topic.topic)
+            };
             return Err(Error::new(Code::NotSupported, text).with_field("dead_letter_topic").with_hint(
                 "name a topic that does not exist yet, or one that already takes dead letters of the same topic",
             ));
         }
-        self.check_topic_room(&home)?;
         let (number, root) = (self.next_topic(), topic.root);
         let namespace = path.topic.namespace.clone();
         let settings = topic.settings;
@@ -210,6 +212,14 @@ impl Inner {
     pub(super) async fn seek(self: &Arc<Self>, path: SubscriptionPath, to: SeekTo) -> Result<(), Error> {
         self.check_running()?;
         let (topic, subscription) = self.catalog().subscription(&path)?;
+        if let SeekTo::Time(time) = to
+            && time > self.clock.now().floor
+        {
+            let text = "cannot move to a time that has not come: what is due before it would have to be skipped";
+            return Err(Error::new(Code::InvalidField, text)
+                .with_field("to")
+                .with_hint("`latest` skips what has come due"));
+        }
         let (to, subscription) = (
             match to {
                 SeekTo::Earliest => Some(Time::ZERO),
@@ -272,6 +282,7 @@ fn retry_of(base: RetryPolicy, patch: RetryPatch) -> Result<RetryPolicy, Error> 
     check_range("retry.multiplier", retry.multiplier, 1.0, 1000.0)?;
     check_range("retry.jitter", retry.jitter, 0.0, 1.0)?;
     check_range("retry.max", retry.max, punctual_types::DelayMs::ZERO, limits::RETRY_DELAY_MAX)?;
-    check_range("retry.initial", retry.initial, punctual_types::DelayMs::ZERO, limits::RETRY_DELAY_MAX)?;
+    // A first delay over the longest would be cut down without a word.
+    check_range("retry.initial", retry.initial, punctual_types::DelayMs::ZERO, retry.max)?;
     Ok(retry)
 }

@@ -162,8 +162,9 @@ impl Inner {
         })
     }
 
-    pub(super) fn check_topic_room(&self, path: &TopicPath) -> Result<(), Error> {
-        let count = self.catalog().namespace(&path.namespace)?.topics.len();
+    fn check_topic_room(&self, path: &TopicPath) -> Result<(), Error> {
+        // What is kept ready for dead letters was not asked for, and does not count.
+        let count = self.catalog().namespace(&path.namespace)?.topics.values().filter(|topic| !topic.reserved).count();
         if count < self.limits.topics_max {
             return Ok(());
         }

@@ -118,7 +118,7 @@ pub(super) fn due_of(when: When, levels: &[DelayMs]) -> Result<Due, Error> {
 pub(super) fn due_refused(when: When, refused: punctual_core::Refused) -> Error {
     let text = match refused {
         punctual_core::Refused::DelayTooLong { delay, limit } => {
-            format!("cannot schedule a message {delay} ahead, the namespace allows {limit}")
+            format!("cannot schedule a message {delay} ahead, the namespace's `max_delay` is {limit}")
         }
         punctual_core::Refused::PastTheEnd => "cannot schedule a message after the year 9999".to_owned(),
     };
@@ -136,10 +136,21 @@ impl Inner {
         if now.saturating_sub(looked_at) >= LOOK_EVERY_MS || self.disk_full.load(Ordering::Relaxed) {
             self.disk_looked_at_ms.store(now, Ordering::Relaxed);
             let free = self.store.usage().free_bytes;
-            self.disk_full.store(free < self.limits.disk_reserve_bytes, Ordering::Relaxed);
+            let full = free < self.limits.disk_reserve_bytes;
+            if self.disk_full.swap(full, Ordering::Relaxed) != full {
+                let reserve = self.limits.disk_reserve_bytes;
+                if full {
+                    tracing::error!(free, reserve, "the disk is nearly full; publishing is refused");
+                } else {
+                    tracing::info!(free, reserve, "the disk has room again; publishing goes on");
+                }
+            }
         }
         if self.disk_full.load(Ordering::Relaxed) {
-            let text = format!("cannot publish: the disk has less than {} bytes left", self.limits.disk_reserve_bytes);
+            let reserve = self.limits.disk_reserve_bytes;
+            let text = format!(
+                "cannot publish: the disk has less than the {reserve} bytes left that `disk_reserve_bytes` keeps"
+            );
             return Err(Error::new(Code::DiskFull, text)
                 .with_hint("make room, or let consumers ack; consuming, acking and cancelling still work")
                 .with_retry_after_ms(1000));

@@ -108,6 +108,9 @@ impl Worker {
                     self.apply_group(seat, std::mem::take(&mut group), now, &mut leaving).await?;
                     self.commit(seat).await?;
                     self.apply_group(seat, vec![asked], now, &mut leaving).await?;
+                    // And what it wrote must be there for the reads of those after it: what it
+                    // removes by a range is in nobody's facts.
+                    self.commit(seat).await?;
                 } else {
                     group.push(asked);
                 }

@@ -142,10 +142,10 @@ impl Shard {
         let mut bytes = 0;
         for (offset, record) in candidates {
             assert!(offset < line, "offset {offset} of {id:?} was to be offered ahead of the line");
-            if bytes >= to.bytes_max && !leased.deliveries.is_empty() {
+            bytes += record.value.len() as u64;
+            if bytes > to.bytes_max && !leased.deliveries.is_empty() {
                 break;
             }
-            bytes += record.value.len() as u64;
             leased.progressed = true;
             self.lease_one(id, number, offset, record, to, &mut leased, now);
         }

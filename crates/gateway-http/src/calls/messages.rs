@@ -102,8 +102,10 @@ pub(super) async fn cancel_range(mut asked: Asked) -> Answer {
     if all && bounded {
         return Err(query.exclusive(&["from or to", "all"]).with_field("all"));
     }
-    if !all && !bounded {
-        return Err(query.missing("from").with_hint("give `from` and `to`, or `all=true` to cancel every one"));
+    // One end alone would empty a topic when the other is forgotten.
+    if !all && (range.from.is_none() || range.to.is_none()) {
+        let missing = if range.from.is_none() { "from" } else { "to" };
+        return Err(query.missing(missing).with_hint("give `from` and `to`, or `all=true` to cancel every one"));
     }
     asked.query.finish()?;
     let cancelled = asked.door.broker.cancel_range(topic, range).await?;

@@ -203,6 +203,8 @@ async fn bad_fields_of_other_calls_are_refused_by_name() {
         ("PATCH", "/v1/topics/t/keys/taken", r#"{"delay":1,"deliver_at":1}"#, "exclusive_fields", Some("deliver_at")),
         ("PATCH", "/v1/topics/t/keys/taken", r#"{"delay":18446744073709551615}"#, "delay_too_long", Some("delay")),
         ("DELETE", "/v1/topics/t/messages", "", "malformed_request", Some("from")),
+        ("DELETE", "/v1/topics/t/messages?from=5", "", "malformed_request", Some("to")),
+        ("DELETE", "/v1/topics/t/messages?to=5", "", "malformed_request", Some("from")),
         ("DELETE", "/v1/topics/t/messages?all=true&state=ready", "", "invalid_field", Some("state")),
         ("DELETE", "/v1/topics/t/messages?all=true&to=5", "", "exclusive_fields", Some("all")),
         ("DELETE", "/v1/topics/t/keys/taken?force=1", "", "unknown_field", Some("force")),

@@ -20,6 +20,11 @@ pub(crate) fn key(shard: ShardNumber, place: IndexPlace) -> [u8; KEY_BYTES] {
     bytes
 }
 
+/// The shard of a key; `None` when it is too short to have one.
+pub(crate) fn shard(key: &[u8]) -> Option<ShardNumber> {
+    key.first_chunk().map(|bytes| ShardNumber(u16::from_be_bytes(*bytes)))
+}
+
 /// The stored form of an entry: priority, first, position, outcome, at, expires at.
 pub(crate) fn value(entry: IndexEntry) -> [u8; VALUE_BYTES] {
     let mut bytes = [0; VALUE_BYTES];
