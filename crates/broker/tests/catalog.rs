@@ -221,3 +221,39 @@ fn a_first_retry_delay_over_the_longest_is_refused() {
         assert_eq!((refused.code, refused.field.as_deref()), (Code::InvalidField, Some("retry.initial")));
     });
 }
+
+#[test]
+fn a_dead_letter_topic_stays_as_long_as_any_subscription_sends_to_it() {
+    run(async {
+        let rig = Rig::new().await;
+        let to =
+            |name: &str| SubscriptionPatch { dead_letter_topic: Patch::Set(name.to_owned()), ..Default::default() };
+        rig.broker.put_subscription(sub("t/s1"), to("d")).await.expect("made");
+        rig.broker.put_subscription(sub("t/s2"), to("e")).await.expect("made");
+        rig.broker.put_subscription(sub("d/x"), to("e")).await.expect("made");
+        rig.broker.delete_topic(topic("t")).await.expect("deleted");
+        let rig = rig.crash().await;
+        assert_eq!(topic_names(&rig).await, ["d"]);
+        rig.broker.delete_topic(topic("d")).await.expect("deleted");
+        let rig = rig.crash().await;
+        assert!(topic_names(&rig).await.is_empty());
+        assert_eq!(rig.broker.get_topic(topic("e")).await.expect_err("nobody sends to it").code, Code::TopicNotFound);
+    });
+}
+
+#[test]
+fn a_topic_made_again_has_its_subscriptions_again_though_old_dead_letters_lie_about() {
+    run(async {
+        let rig = Rig::new().await;
+        let retry = punctual_broker_api::RetryPatch { max_attempts: Patch::Set(1), ..Default::default() };
+        let patch = SubscriptionPatch { retry: Patch::Set(retry), ..Default::default() };
+        for (body, dead_letters) in [("old", "t.s.dead"), ("new", "t.s.dead.2")] {
+            rig.broker.put_subscription(sub("t/s"), patch.clone()).await.expect("made");
+            rig.publish("t", message(body)).await;
+            let got = rig.receive_one("t/s").await;
+            rig.nack("t/s", &got, None).await;
+            assert_eq!(bodies(&rig.receive(&format!("{dead_letters}/watch"), 10).await), [body]);
+            rig.broker.delete_topic(topic("t")).await.expect("deleted");
+        }
+    });
+}

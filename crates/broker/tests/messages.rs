@@ -331,3 +331,16 @@ fn cancels_beside_a_range_cancel_cancel_once() {
         assert_eq!((stats.scheduled, stats.cancelled_total), (0, 6000));
     });
 }
+
+#[test]
+fn a_range_cancel_leaves_what_was_delivered_now() {
+    run(async {
+        let rig = Rig::new().await;
+        let published = rig.publish("t", after("x", secs(60))).await;
+        let now = rig.broker.deliver_now(topic("t"), rig.id(&published.id));
+        let range = rig.broker.cancel_range(topic("t"), TimeRange::default());
+        let (now, cancelled) = futures_util::future::join(now, range).await;
+        assert_eq!((now, cancelled), (Ok(DeliverNowOutcome::DeliveredNow), Ok(0)));
+        assert_eq!(rig.receive_one("t/s").await.id, published.id);
+    });
+}

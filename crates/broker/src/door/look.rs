@@ -62,7 +62,9 @@ impl Inner {
                 continue;
             }
             let timeline = partition.lane(Lane::MAIN);
-            let (limit, bytes_max) = (request.limit, PAGE_BYTES_MAX);
+            // All partitions together read about a page's bytes, and each something.
+            let share = PAGE_BYTES_MAX / u64::from(topic.settings.partitions);
+            let (limit, bytes_max) = (request.limit, share.max(1));
             let read = Read::Window { timeline, after: start, to, limit, bytes_max, values: true };
             let Some(ReadReply::Records(records)) = self.read_beside(&topic, partition, read).await? else { continue };
             let ended_early = !records.is_empty();

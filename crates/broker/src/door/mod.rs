@@ -57,6 +57,8 @@ pub(crate) struct Inner {
     /// Whether the disk was too full when it was last looked at, and when that was.
     pub(crate) disk_full: AtomicBool,
     pub(crate) disk_looked_at_ms: AtomicU64,
+    /// Bytes that may have been written since.
+    pub(crate) disk_written: AtomicU64,
 }
 
 impl Broker {

@@ -193,6 +193,7 @@ impl Broker {
             stopping: AtomicBool::new(false),
             disk_full: AtomicBool::new(false),
             disk_looked_at_ms: AtomicU64::new(0),
+            disk_written: AtomicU64::new(0),
         };
         Ok(Self { inner: Arc::new(inner) })
     }

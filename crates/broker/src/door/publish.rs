@@ -40,8 +40,8 @@ impl Inner {
         messages: Vec<NewMessage>,
     ) -> Result<Vec<Result<Published, Error>>, Error> {
         self.check_running()?;
-        self.check_disk()?;
         let bytes = self.check_batch(&messages)?;
+        self.check_disk(bytes)?;
         let (levels, max_delay) = {
             let catalog = self.catalog();
             let settings = &catalog.namespace(&path.namespace)?.settings;

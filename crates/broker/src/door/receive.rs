@@ -61,7 +61,9 @@ impl Inner {
         check_range("max_in_flight", request.max_in_flight, 0, limits::IN_FLIGHT_MAX)?;
         let (topic, subscription) = self.subscription_or_new(&request.subscription).await?;
         let places = topic.places(&subscription, self.store.shards());
-        let share = request.max_in_flight.div_ceil(u32::from(topic.settings.partitions));
+        // An even share for each partition, rounded down: together they stay within the bound, unless
+        // it is smaller than their number, for each needs one.
+        let share = (request.max_in_flight / u32::from(topic.settings.partitions)).max(1);
         let own_bound = (request.max_in_flight > 0).then_some(share);
         let feed = Feed::stream(self.shards.clone(), places, request.lease, own_bound);
         feed.wait().await?;

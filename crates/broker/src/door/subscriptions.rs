@@ -17,6 +17,9 @@ use super::{
 };
 use crate::catalog::{Subscription, Topic, forget, keep};
 
+/// Names that are tried for the dead letters of a subscription that chose none.
+const DEAD_LETTER_NAMES_MAX: u32 = 100;
+
 impl Inner {
     pub(super) async fn list_subscriptions(
         self: &Arc<Self>,
@@ -122,6 +125,7 @@ impl Inner {
             }
             inner.configure_subscription(&topic, &subscription).await?;
             inner.put_into_topic(&path.topic, subscription)?;
+            inner.drop_unused_dead_letter_topics().await?;
             Ok(created)
         })
         .await
@@ -149,11 +153,7 @@ impl Inner {
             Some(name) => {
                 TopicName::parse(name).map_err(|error| refused(format!("dead-letter topic `{name}` {error}")))?
             }
-            None => {
-                let name = format!("{}.{}.dead", path.topic.topic, path.subscription);
-                TopicName::stored(&name)
-                    .ok_or_else(|| refused(format!("dead-letter topic `{name}` has too long a name")))?
-            }
+            None => self.default_dead_letter_name(topic, path)?,
         };
         let home = TopicPath { namespace: path.topic.namespace.clone(), topic: name.clone() };
         if let Ok(there) = self.catalog().topic(&home) {
@@ -176,6 +176,28 @@ impl Inner {
         Ok((Topic { number, name, namespace, root, reserved: true, settings, subscriptions: Default::default() }, true))
     }
 
+    /// The name of a subscription's dead-letter topic when it chose none. The plain name may be taken
+    /// by letters of an earlier topic of this name, which lie where that one lay: then by a number.
+    fn default_dead_letter_name(&self, topic: &Topic, path: &SubscriptionPath) -> Result<TopicName, Error> {
+        let plain = format!("{}.{}.dead", path.topic.topic, path.subscription);
+        let numbered = (2..=DEAD_LETTER_NAMES_MAX).map(|number| format!("{plain}.{number}"));
+        let names = std::iter::once(plain.clone()).chain(numbered).filter_map(|name| TopicName::stored(&name));
+        let fits = |name: &TopicName| {
+            let home = TopicPath { namespace: path.topic.namespace.clone(), topic: name.clone() };
+            self.catalog().topic(&home).map_or(true, |there| {
+                there.root == topic.root && there.settings.partitions == topic.settings.partitions
+            })
+        };
+        names.into_iter().find(fits).ok_or_else(|| {
+            Error::new(
+                Code::InvalidName,
+                format!("dead-letter topic `{plain}` has too long a name, or is taken too often"),
+            )
+            .with_field("dead_letter_topic")
+            .with_hint("name one with `dead_letter_topic`, or delete old ones")
+        })
+    }
+
     pub(super) async fn delete_subscription(self: &Arc<Self>, path: SubscriptionPath) -> Result<(), Error> {
         let inner = self.clone();
         self.change(async move {
@@ -183,16 +205,10 @@ impl Inner {
             inner.keep(vec![forget(&subscription_entry(&topic, &subscription))]).await?;
             let mut rest = topic.as_ref().clone();
             rest.subscriptions.remove(&path.subscription);
-            let others_use =
-                rest.subscriptions.values().any(|other| other.dead_letter_topic == subscription.dead_letter_topic);
             inner.catalog_mut().put_topic(rest);
             let number = subscription.number;
             inner.tell_partitions(&topic, |partition| Command::Unsubscribe { partition, subscription: number }).await?;
-            let dead_letters = inner.catalog().topics().find(|it| it.number == subscription.dead_letter_topic).cloned();
-            match dead_letters.filter(|it| it.reserved && !others_use && !inner.is_visible(it)) {
-                Some(dead_letters) => inner.delete_topics(vec![dead_letters]).await,
-                None => Ok(()),
-            }
+            inner.drop_unused_dead_letter_topics().await
         })
         .await
     }

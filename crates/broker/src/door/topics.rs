@@ -1,6 +1,6 @@
 //! Topics: list, read, make, change, delete.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use punctual_broker_api::{
     Code, Error, Page, PageRequest, Put, TopicPatch, TopicPath, TopicSettings, TopicStats, TopicView,
@@ -43,7 +43,9 @@ impl Inner {
     /// Whether a topic is there as far as anybody can see: one that is kept ready for dead letters
     /// shows once it holds any.
     pub(super) fn is_visible(&self, topic: &Topic) -> bool {
-        !topic.reserved || topic.partitions().any(|partition| self.shards.board.is_used(partition))
+        !topic.reserved
+            || !topic.subscriptions.is_empty()
+            || topic.partitions().any(|partition| self.shards.board.is_used(partition))
     }
 
     /// Counts of every partition of a topic.
@@ -232,31 +234,43 @@ impl Inner {
 
     /// Deletes topics with all they hold. Forgotten durably first, so that nothing of them
     /// reappears; dropping what they held follows, and is done again at the next start if it is cut
-    /// short. What was kept ready for their dead letters goes too, unless it holds any.
+    /// short.
     pub(super) async fn delete_topics(&self, topics: Vec<Arc<Topic>>) -> Result<(), Error> {
-        let numbers: Vec<_> =
-            topics.iter().flat_map(|it| it.subscriptions.values().map(|sub| sub.dead_letter_topic)).collect();
-        let empty: Vec<_> = {
+        self.forget_topics(&topics).await?;
+        self.drop_unused_dead_letter_topics().await
+    }
+
+    /// Deletes what was kept ready for dead letters that no subscription sends any more, unless it
+    /// holds some.
+    pub(super) async fn drop_unused_dead_letter_topics(&self) -> Result<(), Error> {
+        let unused: Vec<_> = {
             let catalog = self.catalog();
-            let reserved = catalog.topics().filter(|topic| numbers.contains(&topic.number));
-            reserved.filter(|topic| topic.reserved && !self.is_visible(topic)).cloned().collect()
+            let sent_to: BTreeSet<_> = catalog
+                .topics()
+                .flat_map(|topic| topic.subscriptions.values().map(|subscription| subscription.dead_letter_topic))
+                .collect();
+            let kept_ready = catalog.topics().filter(|topic| topic.reserved && !self.is_visible(topic));
+            kept_ready.filter(|topic| !sent_to.contains(&topic.number)).cloned().collect()
         };
-        let all: Vec<_> = topics.into_iter().chain(empty).collect();
+        if unused.is_empty() { Ok(()) } else { self.forget_topics(&unused).await }
+    }
+
+    async fn forget_topics(&self, all: &[Arc<Topic>]) -> Result<(), Error> {
         let mut pieces = Vec::new();
-        for topic in &all {
+        for topic in all {
             pieces.push(forget(&topic_entry(topic)));
             pieces.extend(
                 topic.subscriptions.values().map(|subscription| forget(&subscription_entry(topic, subscription))),
             );
         }
         self.keep(pieces).await?;
-        for topic in &all {
+        for topic in all {
             if let Some(home) = self.catalog_mut().namespaces.get_mut(&topic.namespace) {
                 // A fresh one may have taken the name already.
                 home.topics.retain(|_, there| there.number != topic.number);
             }
         }
-        for topic in &all {
+        for topic in all {
             self.tell_partitions(topic, |partition| Command::DeletePartition { partition }).await?;
         }
         Ok(())

@@ -127,15 +127,19 @@ pub(super) fn due_refused(when: When, refused: punctual_core::Refused) -> Error 
 
 impl Inner {
     /// Refuses to publish onto a disk that is nearly full, so that acks and cancels have room.
-    pub(super) fn check_disk(&self) -> Result<(), Error> {
+    pub(super) fn check_disk(&self, bytes: usize) -> Result<(), Error> {
         use std::sync::atomic::Ordering;
-        // Looked at once a second; a second's publishing is far less than the reserve.
+        // Looked at once a second, and sooner when a good part of the reserve may have been used
+        // since: a message is written to a journal and later to a table, so it counts twice.
         const LOOK_EVERY_MS: u64 = 1000;
         let now = self.clock.now().floor.unix_ms();
         let looked_at = self.disk_looked_at_ms.load(Ordering::Relaxed);
-        if now.saturating_sub(looked_at) >= LOOK_EVERY_MS || self.disk_full.load(Ordering::Relaxed) {
+        let written = self.disk_written.fetch_add(2 * bytes as u64, Ordering::Relaxed) + 2 * bytes as u64;
+        let used_much = written >= self.limits.disk_reserve_bytes / 8;
+        if now.saturating_sub(looked_at) >= LOOK_EVERY_MS || used_much || self.disk_full.load(Ordering::Relaxed) {
             self.disk_looked_at_ms.store(now, Ordering::Relaxed);
-            let free = self.store.usage().free_bytes;
+            self.disk_written.store(0, Ordering::Relaxed);
+            let free = self.store.usage().free_bytes.saturating_sub(2 * bytes as u64);
             let full = free < self.limits.disk_reserve_bytes;
             if self.disk_full.swap(full, Ordering::Relaxed) != full {
                 let reserve = self.limits.disk_reserve_bytes;

@@ -26,9 +26,9 @@ impl Board {
         };
     }
 
-    /// Whether anything was ever published to a partition, or is subscribed to.
+    /// Whether anything was ever published to a partition.
     pub(crate) fn is_used(&self, partition: PartitionId) -> bool {
-        self.lock().get(&partition).is_some_and(|stats| stats.totals.published > 0 || !stats.subscriptions.is_empty())
+        self.lock().get(&partition).is_some_and(|stats| stats.totals.published > 0)
     }
 
     /// Shows every partition.

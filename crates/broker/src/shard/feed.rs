@@ -1,6 +1,6 @@
 //! A consumer's end of its subscription, over all partitions.
 
-use std::sync::Arc;
+use std::sync::{Arc, atomic::Ordering};
 
 use punctual_broker_api::{DelayMs, Error};
 use punctual_core::{Command, LeaseRef};
@@ -83,6 +83,8 @@ impl Feed {
             lease: config.lease,
             bytes_max: config.bytes_max,
             batch_max: config.batch_max,
+            queued: Arc::default(),
+            passed_over: Arc::default(),
             gone: told,
             in_flight_max: config.in_flight_max,
         };
@@ -112,7 +114,8 @@ impl Feed {
             self.shards.send(at.shard, Request::Wait { at: *at, waiter, keep: false, tried }).await?;
             let _ = told.await;
             let Ok(batch) = self.batches.try_recv() else { continue };
-            let bytes: usize = batch.deliveries.iter().map(|delivery| delivery.record.body.len()).sum();
+            let bytes = batch.bytes();
+            self.waiter.queued.fetch_sub(bytes, Ordering::AcqRel);
             left = left.saturating_sub(u32::try_from(batch.deliveries.len()).unwrap_or(u32::MAX));
             bytes_left = bytes_left.saturating_sub(bytes as u64);
             match &mut taken {
@@ -136,8 +139,11 @@ impl Feed {
             _ = self.gone.wait_for(|gone| *gone) => None,
             () = self.shards.ended() => None,
         };
-        if self.batches.len() + 1 == FEED_BATCHES_MAX {
-            // It was full, and so passed over however much credit there is; now it has room.
+        if let Some(batch) = &batch {
+            self.waiter.queued.fetch_sub(batch.bytes(), Ordering::AcqRel);
+        }
+        if self.waiter.passed_over.swap(false, Ordering::AcqRel) {
+            // Passed over however much credit there is, because too much waited; now there is room.
             self.wake();
         }
         batch
@@ -145,7 +151,9 @@ impl Feed {
 
     /// What is there already.
     pub(crate) fn try_next(&mut self) -> Option<Batch> {
-        self.batches.try_recv().ok()
+        let batch = self.batches.try_recv().ok()?;
+        self.waiter.queued.fetch_sub(batch.bytes(), Ordering::AcqRel);
+        Some(batch)
     }
 
     /// Allows so many more messages.

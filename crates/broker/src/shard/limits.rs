@@ -16,6 +16,8 @@ pub(crate) const OFFER_BATCH_MAX: u32 = 256;
 pub(crate) const OFFER_BYTES_MAX: u64 = 4 << 20;
 /// Batches of deliveries that wait to be taken by a consumer.
 pub(crate) const FEED_BATCHES_MAX: usize = 1024;
+/// Bytes of deliveries that wait to be taken by a consumer; one batch more may be on its way.
+pub(crate) const FEED_BYTES_MAX: usize = 8 << 20;
 /// Bytes of messages kept ready in memory for one timeline.
 pub(crate) const READY_BYTES_MAX: usize = 8 << 20;
 /// Bytes of messages kept ready in memory by one worker.

@@ -1,6 +1,9 @@
 //! Who waits for deliveries, and giving them out: round robin, within everybody's bounds.
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::{
+    collections::{BTreeSet, HashMap, VecDeque},
+    sync::atomic::Ordering,
+};
 
 use punctual_core::{Answer, Command, PartitionId};
 use punctual_store_api::StoreError;
@@ -8,7 +11,7 @@ use punctual_types::{ConsumerNumber, Read, ShardNumber, SubscriptionNumber};
 
 use super::{
     SubscriptionAt, Waiter,
-    limits::{OFFER_TURN_MAX, READ_AHEAD, READ_AHEAD_BYTES},
+    limits::{FEED_BYTES_MAX, OFFER_TURN_MAX, READ_AHEAD, READ_AHEAD_BYTES},
     request::Batch,
     worker::Worker,
 };
@@ -76,7 +79,11 @@ impl Offers {
         let waiters = self.waiters.get_mut(&at)?;
         for _ in 0..waiters.len() {
             let waiter = waiters.pop_front()?;
-            let ready = !waiter.credit.is_empty() && waiter.sink.capacity() > 0 && has_room(&waiter);
+            let takes_more = waiter.sink.capacity() > 0 && waiter.queued.load(Ordering::Acquire) < FEED_BYTES_MAX;
+            if !takes_more {
+                waiter.passed_over.store(true, Ordering::Release);
+            }
+            let ready = !waiter.credit.is_empty() && takes_more && has_room(&waiter);
             waiters.push_back(waiter);
             if ready {
                 return waiters.back().cloned();
@@ -157,7 +164,9 @@ impl Worker {
             }
             if count > 0 {
                 self.metrics.delivered(count);
-                place.send(Batch { deliveries: leased.deliveries, delivered_at: now.floor });
+                let batch = Batch { deliveries: leased.deliveries, delivered_at: now.floor };
+                waiter.queued.fetch_add(batch.bytes(), Ordering::AcqRel);
+                place.send(batch);
             }
             self.pass(seat, at.partition.lane(lane));
             if !leased.progressed {

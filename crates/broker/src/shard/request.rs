@@ -1,6 +1,9 @@
 //! What the doors' side asks of a worker.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicUsize},
+};
 
 use punctual_broker_api::Error;
 use punctual_core::{Answer, Command, Delivered, PartitionId};
@@ -33,6 +36,13 @@ pub(crate) struct Batch {
     pub(crate) delivered_at: Time,
 }
 
+impl Batch {
+    /// Bytes of the bodies.
+    pub(crate) fn bytes(&self) -> usize {
+        self.deliveries.iter().map(|delivery| delivery.record.body.len()).sum()
+    }
+}
+
 /// Somebody who waits for deliveries.
 #[derive(Clone, Debug)]
 pub(crate) struct Waiter {
@@ -44,6 +54,10 @@ pub(crate) struct Waiter {
     pub(crate) bytes_max: u64,
     /// Messages of one batch.
     pub(crate) batch_max: u32,
+    /// Bytes that wait in the sink.
+    pub(crate) queued: Arc<AtomicUsize>,
+    /// Whether it was passed over because too much waited there.
+    pub(crate) passed_over: Arc<AtomicBool>,
     /// Told when the subscription is deleted.
     pub(crate) gone: watch::Sender<bool>,
     /// Messages of the partition with this consumer at once; `None` for no bound of its own.

@@ -60,6 +60,12 @@ impl Shards {
     ) -> std::io::Result<Self> {
         let board = Arc::new(Board::default());
         let (fail, failed) = watch::channel(None);
+        // Before anybody can look: what a list shows depends on it.
+        for (shard, _) in &shards {
+            for partition in shard.partition_ids() {
+                board.post(partition, shard.partition_stats(partition));
+            }
+        }
         let stores = shards.iter().map(|(_, store)| store.clone()).collect();
         let workers = config.workers.clamp(1, shards.len().max(1));
         let mut homes: Vec<Vec<_>> = (0..workers).map(|_| Vec::new()).collect();

@@ -317,14 +317,6 @@ impl Worker {
         }
     }
 
-    pub(super) fn post_all(&self) {
-        for place in &self.seats {
-            for partition in place.shard.partition_ids() {
-                self.board.post(partition, place.shard.partition_stats(partition));
-            }
-        }
-    }
-
     fn post_changed(&mut self) {
         for place in &mut self.seats {
             for partition in place.shard.take_changed() {

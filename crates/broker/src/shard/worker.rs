@@ -103,7 +103,6 @@ impl Worker {
     }
 
     async fn run(mut self) {
-        self.post_all();
         let mut requests = Vec::with_capacity(DRAIN_MAX);
         let synced = self.synced.clone();
         loop {

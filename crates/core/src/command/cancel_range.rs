@@ -9,9 +9,12 @@ use crate::{Facts, format::MessageRecord, state::Shard};
 const PIECE_BYTES_MAX: u64 = 4 << 20;
 
 impl Shard {
-    fn cancel_range_window(&self, id: TimelineId, after: Position, to: Position) -> Option<Read> {
+    /// What to read for a piece, and after which position it begins.
+    fn cancel_range_window(&self, id: TimelineId, after: Position, to: Position, now: Now) -> Option<(Read, Position)> {
         let line = self.timeline(id)?.line.position;
-        let after = after.max(line);
+        // What is due stays: it is only a moment from crossing, and "delivered now" may have been
+        // answered for it.
+        let after = after.max(line).max(Position::after(now.floor));
         let window = Read::Window {
             timeline: id,
             after,
@@ -20,7 +23,7 @@ impl Shard {
             bytes_max: PIECE_BYTES_MAX,
             values: true,
         };
-        (after < to).then_some(window)
+        (after < to).then_some((window, after))
     }
 
     pub(super) fn cancel_range_reads(
@@ -28,10 +31,11 @@ impl Shard {
         id: TimelineId,
         after: Position,
         to: Position,
+        now: Now,
         facts: &Facts,
         wanted: &mut Vec<Read>,
     ) {
-        let Some(window) = self.cancel_range_window(id, after, to) else { return };
+        let Some((window, _)) = self.cancel_range_window(id, after, to, now) else { return };
         facts.want(wanted, window);
         for stored in facts.records(&window) {
             let key = MessageRecord::decode(stored.value.clone()).ok().and_then(|record| record.key);
@@ -50,8 +54,9 @@ impl Shard {
         facts: &mut Facts,
         now: Now,
     ) -> Answer {
-        let window = self.cancel_range_window(id, after, to);
-        let records = window.map(|window| facts.take_records(&window)).unwrap_or_default();
+        let window = self.cancel_range_window(id, after, to, now);
+        let Some((window, after)) = window else { return Answer::RangeCancelled { cancelled: 0, next: None } };
+        let records = facts.take_records(&window);
         let Some(last) = records.last().map(|record| record.position) else {
             return Answer::RangeCancelled { cancelled: 0, next: None };
         };
@@ -60,7 +65,6 @@ impl Shard {
         let cancelled = meant.len() as u64;
         if cancelled > 0 {
             self.uncount(id, last, cancelled);
-            let after = after.max(self.timeline(id).map_or(after, |timeline| timeline.line.position));
             self.pen.write(facts, Write::RemoveRange { timeline: id, after, to: last, seq_max });
             self.count_cancelled(id.into(), cancelled);
         }

@@ -313,7 +313,7 @@ impl Shard {
             | Command::DeliverNow { partition, handle } => self.locate_reads(*partition, handle, facts, &mut wanted),
             Command::Get { partition, handle } => self.get_reads(*partition, handle, facts, &mut wanted),
             Command::CancelRange { timeline, after, to, .. } => {
-                self.cancel_range_reads(*timeline, *after, *to, facts, &mut wanted);
+                self.cancel_range_reads(*timeline, *after, *to, now, facts, &mut wanted);
             }
             Command::Stats { partition } => self.stats_reads(*partition, facts, &mut wanted),
             Command::Seek { partition, to, .. } => self.seek_reads(*partition, *to, facts, &mut wanted),

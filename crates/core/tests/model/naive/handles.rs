@@ -117,6 +117,7 @@ impl Naive {
             .ahead
             .iter()
             .filter(|(position, _)| **position > after && **position <= to && position.seq <= seq_max)
+            .filter(|(position, _)| position.due.unix_ms() > self.time)
             .map(|(_, copy)| copy.message)
             .collect();
         for index in &meant {
