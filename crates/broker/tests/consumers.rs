@@ -108,3 +108,28 @@ fn a_receive_call_stays_within_its_bytes_but_for_the_first_message() {
         assert_eq!(rig.broker.receive(small).await.expect("received").len(), 1);
     });
 }
+
+/// As `shard/limits.rs` has it.
+const FEED_BYTES_MAX: usize = 8 << 20;
+
+#[test]
+fn a_consumer_that_does_not_read_holds_no_more_than_its_feed_whatever_its_credit() {
+    run(async {
+        const BODY: usize = 1 << 20;
+        let rig = Rig::new().await;
+        let mut consumer = rig.broker.subscribe(subscribe("t/s")).await.expect("subscribed");
+        consumer.credit(10_000);
+        for _ in 0..40 {
+            rig.publish("t", message(&"x".repeat(BODY))).await;
+        }
+        rig.broker.get_topic(topic("t")).await.expect("a topic");
+        let leased = rig.stats("t").await.leased;
+        // What was on its way when the feed was not yet full may come on top: one batch of 4 MiB.
+        let most = (FEED_BYTES_MAX / BODY + 4) as u64;
+        assert!((1..=most).contains(&leased), "{leased} of 40 wait at the consumer");
+        let mut got = 0;
+        while got < 40 {
+            got += consumer.next().await.expect("open").len();
+        }
+    });
+}
