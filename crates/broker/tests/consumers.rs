@@ -62,12 +62,17 @@ fn a_consumer_that_reads_late_gets_everything_its_credit_allows() {
     });
 }
 
-/// Turns that the workers have taken, from the metrics page.
-fn turns(rig: &Rig) -> u64 {
+fn metrics_page(rig: &Rig) -> String {
     let mut registry = prometheus_client::registry::Registry::default();
     rig.broker.register_metrics(&mut registry);
     let mut page = String::new();
     prometheus_client::encoding::text::encode(&mut page, &registry).expect("a page");
+    page
+}
+
+/// Turns that the workers have taken, from the metrics page.
+fn turns(rig: &Rig) -> u64 {
+    let page = metrics_page(rig);
     let line = page.lines().find(|line| line.starts_with("shard_turns_total ")).expect("counted");
     line.rsplit(' ').next().and_then(|count| count.parse().ok()).expect("a number")
 }
@@ -130,6 +135,29 @@ fn a_consumer_that_does_not_read_holds_no_more_than_its_feed_whatever_its_credit
         let mut got = 0;
         while got < 40 {
             got += consumer.next().await.expect("open").len();
+        }
+    });
+}
+
+#[test]
+fn a_group_that_is_stuck_shows_on_the_metrics_page() {
+    run(async {
+        let rig = Rig::new().await;
+        rig.receive("t/quick", 1).await;
+        rig.receive("t/stuck", 1).await;
+        for _ in 0..3 {
+            rig.publish("t", message("x")).await;
+        }
+        let got = rig.receive("t/quick", 10).await;
+        rig.ack("t/quick", &got[..2]).await;
+        let page = metrics_page(&rig);
+        for line in [
+            r#"subscription_ready{namespace="default",topic="t",subscription="stuck"} 3"#,
+            r#"subscription_ready{namespace="default",topic="t",subscription="quick"} 0"#,
+            r#"subscription_leased{namespace="default",topic="t",subscription="quick"} 1"#,
+            r#"messages_acked_total{namespace="default",topic="t"} 2"#,
+        ] {
+            assert!(page.lines().any(|found| found == line), "{line} is not in\n{page}");
         }
     });
 }

@@ -7,10 +7,11 @@ use prometheus_client::{
     encoding::{DescriptorEncoder, EncodeMetric},
     metrics::{counter::ConstCounter, gauge::ConstGauge},
 };
-use punctual_core::PartitionStats;
-use punctual_types::TopicNumber;
+use punctual_core::{PartitionStats, SubscriptionStats};
+use punctual_types::{SubscriptionNumber, TopicNumber};
 
 use super::Inner;
+use crate::catalog::Subscription;
 
 /// Topics shown by name; the rest are added up under the name `_other`, so that a page stays small
 /// however many topics there are.
@@ -54,6 +55,18 @@ impl TopicCounts {
 }
 
 type Name = (String, String);
+type SubscriptionName = (String, String, String);
+type ReadSubscription = fn(&SubscriptionStats) -> u64;
+
+/// Subscriptions shown; those beyond are left out.
+const SUBSCRIPTIONS_SHOWN_MAX: usize = 1000;
+
+const SUBSCRIPTION_GAUGES: [(&str, &str, ReadSubscription); 4] = [
+    ("subscription_ready", "Deliveries that wait for a consumer of the subscription", |counted| counted.ready),
+    ("subscription_leased", "Deliveries with consumers of the subscription", |counted| counted.leased),
+    ("subscription_retrying", "Deliveries of the subscription to be tried again later", |counted| counted.retrying),
+    ("subscription_dead", "Messages that the subscription dead-lettered", |counted| counted.totals.dead),
+];
 type Read = fn(&TopicCounts) -> u64;
 
 const COUNTERS: [(&str, &str, Read); 7] = [
@@ -110,6 +123,47 @@ impl Counts {
     }
 }
 
+impl Counts {
+    /// Each gauge of each subscription, over the partitions of its topic.
+    fn by_subscription(&self) -> BTreeMap<SubscriptionName, [u64; SUBSCRIPTION_GAUGES.len()]> {
+        let names: BTreeMap<SubscriptionNumber, SubscriptionName> = {
+            let catalog = self.inner.catalog();
+            let named = catalog.topics().flat_map(|topic| {
+                let name = |subscription: &Subscription| {
+                    (topic.namespace.to_string(), topic.name.to_string(), subscription.name.to_string())
+                };
+                topic.subscriptions.values().map(move |subscription| (subscription.number, name(subscription)))
+            });
+            named.take(SUBSCRIPTIONS_SHOWN_MAX).collect()
+        };
+        let mut counts: BTreeMap<SubscriptionName, [u64; SUBSCRIPTION_GAUGES.len()]> = BTreeMap::new();
+        self.inner.shards.board.read(|_, stats| {
+            for counted in &stats.subscriptions {
+                let Some(name) = names.get(&counted.subscription) else { continue };
+                let sums = counts.entry(name.clone()).or_default();
+                for (sum, (_, _, read)) in sums.iter_mut().zip(SUBSCRIPTION_GAUGES) {
+                    *sum += read(counted);
+                }
+            }
+        });
+        counts
+    }
+
+    fn encode_subscriptions(&self, encoder: &mut DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
+        let counts = self.by_subscription();
+        for (place, (name, help, _)) in SUBSCRIPTION_GAUGES.into_iter().enumerate() {
+            let gauge = ConstGauge::new(0i64);
+            let mut family = encoder.encode_descriptor(name, help, None, gauge.metric_type())?;
+            for ((namespace, topic, subscription), sums) in &counts {
+                let labels = [("namespace", namespace), ("topic", topic), ("subscription", subscription)];
+                let value = sums.get(place).and_then(|sum| i64::try_from(*sum).ok()).unwrap_or(i64::MAX);
+                ConstGauge::new(value).encode(family.encode_family(&labels)?)?;
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Collector for Counts {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
         let counts = self.by_topic();
@@ -129,6 +183,7 @@ impl Collector for Counts {
                 ConstGauge::new(value).encode(family.encode_family(&labels(topic))?)?;
             }
         }
+        self.encode_subscriptions(&mut encoder)?;
         let usage = self.inner.store.usage();
         let view = self.inner.clock.view();
         let plain = [
