@@ -5,7 +5,7 @@ mod support;
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -172,10 +172,19 @@ fn after_a_failed_commit_nothing_is_acknowledged_any_more() {
     });
 }
 
-/// A store whose reads panic once it is told so: a stand-in for a bug in whatever a worker runs.
+/// A store whose reads panic once it is told so, a stand-in for a bug in whatever a worker runs, and
+/// whose disk has as many bytes left as it is told.
 struct Buggy {
     inner: Arc<MemoryStore>,
     armed: Arc<AtomicBool>,
+    free_bytes: Arc<AtomicU64>,
+}
+
+impl Buggy {
+    fn new() -> Self {
+        let inner = Arc::new(MemoryStore::new(4, [7; 16]));
+        Self { inner, armed: Arc::default(), free_bytes: Arc::new(AtomicU64::new(u64::MAX)) }
+    }
 }
 
 struct BuggyShard {
@@ -197,7 +206,7 @@ impl Store for Buggy {
         self.inner.failure()
     }
     fn usage(&self) -> StoreUsage {
-        self.inner.usage()
+        StoreUsage { free_bytes: self.free_bytes.load(Ordering::Relaxed), ..self.inner.usage() }
     }
     fn observe_syncs(&self, observer: SyncObserver) {
         self.inner.observe_syncs(observer);
@@ -226,9 +235,9 @@ impl ShardStore for BuggyShard {
 #[test]
 fn a_bug_that_ends_a_worker_ends_the_broker_and_says_so() {
     run(async {
-        let (memory, armed) = (Arc::new(MemoryStore::new(4, [7; 16])), Arc::new(AtomicBool::new(false)));
-        let broker = open(Arc::new(Buggy { inner: memory.clone(), armed: armed.clone() })).await;
-        let rig = Rig { broker, store: memory };
+        let store = Buggy::new();
+        let (memory, armed) = (store.inner.clone(), store.armed.clone());
+        let rig = Rig { broker: open(Arc::new(store)).await, store: memory };
         rig.publish("t", message("fine")).await;
         armed.store(true, Ordering::Relaxed);
         let refused = rig.try_publish("t", with_dedup("x", "d")).await.expect_err("its worker is gone");
@@ -268,5 +277,33 @@ fn a_closed_broker_takes_nothing_and_opens_again_with_everything() {
         let rig = rig.crash().await;
         let got = rig.receive("t/s", 10).await;
         assert_eq!((bodies(&got), got[0].attempt), (vec!["x".to_owned()], 1));
+    });
+}
+
+#[test]
+fn a_nearly_full_disk_refuses_publishing_and_nothing_else() {
+    run(async {
+        let store = Buggy::new();
+        let (memory, free_bytes) = (store.inner.clone(), store.free_bytes.clone());
+        let rig = Rig { broker: open(Arc::new(store)).await, store: memory };
+        let scheduled = rig.publish("t", after("later", secs(60))).await;
+        rig.publish("t", message("now")).await;
+        // Time stands still here: what is written since the last look makes it look again.
+        let reserve = rig.broker.limits().disk_reserve_bytes;
+        free_bytes.store(reserve - 1, Ordering::Relaxed);
+        let big = || NewMessage { body: vec![0; 4 << 20].into(), ..message("") };
+        let mut refused = None;
+        for _ in 0..reserve / 8 / (8 << 20) + 1 {
+            refused = rig.try_publish("t", big()).await.err();
+        }
+        let refused = refused.expect("refused before an eighth of the reserve was used");
+        assert_eq!((refused.code, refused.kind()), (Code::DiskFull, Kind::Unavailable));
+        assert!(refused.retry_after_ms.is_some());
+        let got = rig.receive_one("t/s").await;
+        assert_eq!(rig.ack("t/s", &[got]).await, [AckOutcome::Acked]);
+        let cancelled = rig.broker.cancel(topic("t"), rig.id(&scheduled.id)).await;
+        assert_eq!(cancelled, Ok(punctual_broker_api::CancelOutcome::Cancelled));
+        free_bytes.store(u64::MAX, Ordering::Relaxed);
+        rig.publish("t", message("there is room again")).await;
     });
 }

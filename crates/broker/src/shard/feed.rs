@@ -140,9 +140,9 @@ impl Feed {
             () = self.shards.ended() => None,
         };
         if let Some(batch) = &batch {
-            self.waiter.queued.fetch_sub(batch.bytes(), Ordering::AcqRel);
+            self.waiter.queued.fetch_sub(batch.bytes(), Ordering::SeqCst);
         }
-        if self.waiter.passed_over.swap(false, Ordering::AcqRel) {
+        if self.waiter.passed_over.swap(false, Ordering::SeqCst) {
             // Passed over however much credit there is, because too much waited; now there is room.
             self.wake();
         }

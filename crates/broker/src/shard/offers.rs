@@ -79,17 +79,24 @@ impl Offers {
         let waiters = self.waiters.get_mut(&at)?;
         for _ in 0..waiters.len() {
             let waiter = waiters.pop_front()?;
-            let takes_more = waiter.sink.capacity() > 0 && waiter.queued.load(Ordering::Acquire) < FEED_BYTES_MAX;
-            if !takes_more {
-                waiter.passed_over.store(true, Ordering::Release);
-            }
-            let ready = !waiter.credit.is_empty() && takes_more && has_room(&waiter);
+            let ready = !waiter.credit.is_empty() && takes_more(&waiter) && has_room(&waiter);
             waiters.push_back(waiter);
             if ready {
                 return waiters.back().cloned();
             }
         }
         None
+    }
+}
+
+/// Whether a waiter's feed has room. One that has none is marked, and looked at once more after the
+/// mark is there: the feed takes a batch out first and looks for the mark then, so that one of the
+/// two sees the other and the waiter is not passed over for good.
+fn takes_more(waiter: &Waiter) -> bool {
+    let has_room = || waiter.sink.capacity() > 0 && waiter.queued.load(Ordering::SeqCst) < FEED_BYTES_MAX;
+    has_room() || {
+        waiter.passed_over.store(true, Ordering::SeqCst);
+        has_room()
     }
 }
 
