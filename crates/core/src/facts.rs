@@ -30,17 +30,6 @@ impl Facts {
         self.known.contains_key(read)
     }
 
-    /// Whether nothing is known.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.known.is_empty()
-    }
-
-    /// Forgets everything, once the batch is written.
-    pub fn clear(&mut self) {
-        self.known.clear();
-    }
-
     /// Makes what is known agree with a write of the batch that is being made.
     pub(crate) fn note(&mut self, write: &Write) {
         match write {

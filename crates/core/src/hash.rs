@@ -2,7 +2,7 @@
 
 use std::hash::Hasher;
 
-use punctual_types::{HashBits, MessageRef};
+use punctual_types::HashBits;
 use siphasher::sip128::{Hasher128, SipHasher24};
 
 /// Hashes handles with a secret of the data directory, so that nobody can choose handles that meet.
@@ -30,12 +30,6 @@ impl HandleHash {
         let mut hasher = SipHasher24::new_with_key(&self.secret);
         hasher.write(handle);
         hasher.finish128().as_bytes()
-    }
-
-    /// The hash of a message's own reference.
-    #[must_use]
-    pub fn of_message(&self, message: MessageRef) -> HashBits {
-        self.of(&message.to_bytes())
     }
 
     /// Which of so many partitions a handle belongs to.

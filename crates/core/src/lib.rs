@@ -16,8 +16,8 @@ mod hash;
 mod state;
 
 pub use command::{
-    Answer, CancelAnswer, Command, Crossed, DeadLetterTarget, DeliverNowAnswer, Delivered, ExtendAnswer, FoundMessage,
-    Leased, MessageHandle, NackAnswer, NackItem, PublishAnswer, PublishItem, PublishRefusal, Refused, RescheduleAnswer,
+    Answer, CancelAnswer, Command, Crossed, DeliverNowAnswer, Delivered, ExtendAnswer, FoundMessage, Leased,
+    MessageHandle, NackAnswer, NackItem, PublishAnswer, PublishItem, PublishRefusal, Refused, RescheduleAnswer,
     SettleAnswer, SubscriptionProgress, SubscriptionStart,
 };
 pub use facts::Facts;

@@ -257,7 +257,6 @@ fn handles_are_hashed_as_they_were() {
     assert_eq!(hash.of(b""), published);
     assert_eq!(hash.partition(b"", 1000), (u64::from_le_bytes(published[..8].try_into().expect("8")) % 1000) as u16);
     assert_eq!(hash.partition(b"anything", 0), 0);
-    assert_eq!(hash.of_message(message()), hash.of(&message().to_bytes()));
 }
 
 #[test]

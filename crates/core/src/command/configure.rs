@@ -1,6 +1,6 @@
 //! Telling a partition its topic's settings, and forgetting it.
 
-use punctual_types::{Mark, Position, TopicNumber, Write};
+use punctual_types::{Mark, Position, Write};
 
 use super::Answer;
 use crate::{
@@ -8,10 +8,6 @@ use crate::{
     format::StateKey,
     state::{PartitionId, Shard, TopicRules},
 };
-
-/// Where a subscription's dead letters go: the partition of the same number of that topic, which
-/// shares its root topic's placement.
-pub type DeadLetterTarget = TopicNumber;
 
 impl Shard {
     pub(super) fn configure(&mut self, partition: PartitionId, rules: TopicRules) -> Answer {

@@ -36,7 +36,6 @@ pub use ack::SettleAnswer;
 pub use advance::Crossed;
 pub use answer::{Answer, Refused};
 pub use cancel::CancelAnswer;
-pub use configure::DeadLetterTarget;
 pub use deliver_now::DeliverNowAnswer;
 pub use extend::ExtendAnswer;
 pub use get::{FoundMessage, SubscriptionProgress};
