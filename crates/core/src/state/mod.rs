@@ -10,6 +10,7 @@ mod reader;
 mod rules;
 mod shard;
 mod stats;
+mod stored;
 mod subscription;
 mod timeline;
 

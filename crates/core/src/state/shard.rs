@@ -2,19 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bytes::Bytes;
 use punctual_types::{
-    Batch, ConsumerNumber, Epoch, Lane, Now, Offset, PartitionNumber, Position, Seq, ShardNumber, SubscriptionNumber,
-    Time, TimelineId, TopicNumber, Write,
+    ConsumerNumber, Epoch, Lane, Now, Offset, PartitionNumber, Position, Seq, ShardNumber, SubscriptionNumber, Time,
+    TimelineId, TopicNumber,
 };
 
 use super::{agenda::Agenda, partition::Partition, pen::Pen, subscription::Subscription, timeline::Timeline};
 use crate::{
     HandleHash,
-    format::{
-        FormatError, StateKey, failure::Failure, partition_totals::PartitionTotals, reader_state,
-        shard_meta::ShardMeta, subscription_totals::SubscriptionTotals, timeline_state::TimelineState,
-    },
+    format::{StateKey, shard_meta::ShardMeta},
 };
 
 /// What a shard is told when it is made.
@@ -98,119 +94,6 @@ impl Shard {
             agenda: Agenda::default(),
             pen: Pen::default(),
             last_lease: 0,
-        }
-    }
-
-    /// Takes a piece of stored state. Pieces come in key order; those of other owners are passed
-    /// over (`Ok(false)`).
-    ///
-    /// # Errors
-    /// When the piece is damaged or of a later version.
-    pub fn load(&mut self, key: &[u8], value: Bytes) -> Result<bool, FormatError> {
-        let Some(key) = StateKey::from_bytes(key) else {
-            return match key.first() {
-                Some(&family) if family >= crate::format::state_key::FIRST_FOREIGN_FAMILY => Ok(false),
-                _ => Err(FormatError::new("state key", format!("{key:?} is not one"))),
-            };
-        };
-        let orphan = || FormatError::new("state", format!("{key:?} comes without the piece it belongs to"));
-        match key {
-            StateKey::Shard => self.meta = ShardMeta::decode(value)?,
-            StateKey::Timeline(id) => {
-                let timeline = Timeline::load(TimelineState::decode(value)?);
-                let unknown_due = (timeline.scheduled > 0).then_some(Time::ZERO);
-                let partition = self.partitions.entry(id.into()).or_default();
-                let timeline = partition.timelines.entry(id.lane).insert_entry(timeline).into_mut();
-                self.agenda.set_due(id, &mut timeline.next_due, unknown_due);
-            }
-            StateKey::Reader(id, subscription) => {
-                let floor = reader_state::decode(value)?;
-                let partition = self.partitions.get_mut(&id.into()).ok_or_else(orphan)?;
-                partition.subscriptions.entry(subscription).or_default().reader(id.lane, floor);
-            }
-            StateKey::AckChunk(id, subscription, number) => {
-                let chunk = reader_state::decode_chunk(&value)?;
-                let reader = self.reader_mut(id, subscription).ok_or_else(orphan)?;
-                reader.acks.load_chunk(number, chunk);
-                reader.cursor = reader.acks.floor();
-            }
-            StateKey::Failure(id, subscription, offset) => {
-                let failure = Failure::decode(value)?;
-                self.reader_mut(id, subscription).ok_or_else(orphan)?.failures.insert(offset, failure);
-            }
-            StateKey::SubscriptionTotals(topic, partition, number) => {
-                let partition = self.partitions.entry(PartitionId { topic, partition }).or_default();
-                partition.subscriptions.entry(number).or_default().totals = SubscriptionTotals::decode(value)?;
-            }
-            StateKey::PartitionTotals(topic, partition) => {
-                self.partitions.entry(PartitionId { topic, partition }).or_default().totals =
-                    PartitionTotals::decode(value)?;
-            }
-        }
-        Ok(true)
-    }
-
-    /// Begins an ownership of the shard, after everything is loaded: receipts of earlier ones are
-    /// void from here on, and nothing acts before the shard's own time again. The batch that
-    /// [`Shard::seal`] then makes must be durable before anything is answered.
-    pub fn open(&mut self, now: Now) {
-        self.meta.epoch = Epoch(self.meta.epoch.0 + 1);
-        self.meta.time = self.meta.time.max(now.floor);
-        self.pen.touch(StateKey::Shard);
-        for partition in self.partitions.values_mut() {
-            for reader in
-                partition.subscriptions.values_mut().flat_map(|subscription| subscription.readers.values_mut())
-            {
-                // Who settled what before this ownership is not known.
-                *reader = std::mem::replace(reader, super::Reader::new(Offset(0))).reopened();
-            }
-        }
-    }
-
-    /// Ends the batch: everything that the commands since the last seal wrote, with the state they
-    /// changed. `None` when there is nothing that must be written.
-    pub fn seal(&mut self, clock: ShardClock) -> Option<Batch> {
-        if self.pen.writes.is_empty() && self.pen.dirty.is_empty() {
-            return None;
-        }
-        let mut writes = std::mem::take(&mut self.pen.writes);
-        let mut keys = std::mem::take(&mut self.pen.dirty);
-        keys.append(&mut self.pen.lazy);
-        self.meta.boot = clock.boot;
-        self.meta.boottime_ns = clock.boottime_ns;
-        self.meta.time_ns = clock.time_ns;
-        keys.insert(StateKey::Shard);
-        writes.extend(keys.into_iter().map(|key| Write::SetState { key: key.to_bytes(), value: self.piece(key) }));
-        Some(Batch { now: self.reclaimable(), writes })
-    }
-
-    /// Up to when index entries may be reclaimed: not past what is due and has not crossed, for
-    /// which its entries speak until it has, be it late because the broker was down or held.
-    fn reclaimable(&self) -> Time {
-        self.agenda.due.first().map_or(self.meta.time, |(due, _)| self.meta.time.min(*due))
-    }
-
-    /// The value of a piece of state, `None` when it is gone.
-    fn piece(&self, key: StateKey) -> Option<Bytes> {
-        match key {
-            StateKey::Shard => Some(self.meta.encode()),
-            StateKey::Timeline(id) => Some(self.timeline(id)?.state().encode()),
-            StateKey::Reader(id, subscription) => {
-                Some(reader_state::encode(self.reader(id, subscription)?.acks.floor()))
-            }
-            StateKey::AckChunk(id, subscription, number) => {
-                self.reader(id, subscription)?.acks.chunk(number).map(reader_state::encode_chunk)
-            }
-            StateKey::Failure(id, subscription, offset) => {
-                self.reader(id, subscription)?.failures.get(&offset).map(Failure::encode)
-            }
-            StateKey::SubscriptionTotals(topic, partition, number) => {
-                let partition = self.partitions.get(&PartitionId { topic, partition })?;
-                Some(partition.subscriptions.get(&number)?.totals.encode())
-            }
-            StateKey::PartitionTotals(topic, partition) => {
-                Some(self.partitions.get(&PartitionId { topic, partition })?.totals.encode())
-            }
         }
     }
 

@@ -1,0 +1,133 @@
+//! Which file decides over which command.
+
+use punctual_types::{Now, Position, Read, TimelineId};
+
+use super::{Answer, Command, lease};
+use crate::{Facts, state::Shard};
+
+impl Command {
+    /// Whether the command reads windows, whose answers do not follow what the batch before them
+    /// writes: it must be applied after that is written, and what it writes itself must be written
+    /// before anything is read for the commands after it.
+    #[must_use]
+    pub fn reads_windows(&self) -> bool {
+        match self {
+            Self::Advance { .. }
+            | Self::RaiseFloor { .. }
+            | Self::Lease { .. }
+            | Self::CancelRange { .. }
+            | Self::Get { .. }
+            | Self::Stats { .. }
+            | Self::Seek { .. } => true,
+            Self::Configure { .. }
+            | Self::DeletePartition { .. }
+            | Self::Subscribe { .. }
+            | Self::Unsubscribe { .. }
+            | Self::Publish { .. }
+            | Self::Ack { .. }
+            | Self::Nack { .. }
+            | Self::Release { .. }
+            | Self::Extend { .. }
+            | Self::Disconnect { .. }
+            | Self::ExpireLeases { .. }
+            | Self::Cancel { .. }
+            | Self::Reschedule { .. }
+            | Self::DeliverNow { .. }
+            | Self::Line { .. }
+            | Self::Keep { .. } => false,
+        }
+    }
+}
+
+impl Shard {
+    /// What must be read before the command can be applied, beyond what the facts already tell.
+    /// Ask again with the answers until nothing is named.
+    #[must_use]
+    pub fn reads(&self, command: &Command, facts: &Facts, now: Now) -> Vec<Read> {
+        let now = now.not_before(self.meta.time);
+        let mut wanted = Vec::new();
+        match command {
+            Command::Publish { partition, items, .. } => self.publish_reads(*partition, items, facts, &mut wanted),
+            Command::Advance { timeline, values, .. } => {
+                self.advance_reads(*timeline, *values, now, facts, &mut wanted)
+            }
+            Command::RaiseFloor { timeline } => self.raise_floor_reads(*timeline, facts, &mut wanted),
+            Command::Lease { partition, subscription, lane, max, bytes_max, .. } => {
+                self.lease_reads(partition.lane(*lane), *subscription, *max, *bytes_max, facts, &mut wanted);
+            }
+            Command::Nack { items, .. } => self.nack_reads(items, facts, &mut wanted),
+            Command::Disconnect { partition, subscription, consumer, graceful: false } => {
+                self.disconnect_reads(*partition, *subscription, *consumer, facts, &mut wanted);
+            }
+            Command::ExpireLeases { limit } => self.expire_leases_reads(*limit, now, facts, &mut wanted),
+            Command::Cancel { partition, handle }
+            | Command::Reschedule { partition, handle, .. }
+            | Command::DeliverNow { partition, handle } => self.locate_reads(*partition, handle, facts, &mut wanted),
+            Command::Get { partition, handle } => self.get_reads(*partition, handle, facts, &mut wanted),
+            Command::CancelRange { timeline, after, to, .. } => {
+                self.cancel_range_reads(*timeline, *after, *to, now, facts, &mut wanted);
+            }
+            Command::Stats { partition } => self.stats_reads(*partition, facts, &mut wanted),
+            Command::Seek { partition, to, .. } => self.seek_reads(*partition, *to, facts, &mut wanted),
+            Command::Configure { .. }
+            | Command::DeletePartition { .. }
+            | Command::Subscribe { .. }
+            | Command::Unsubscribe { .. }
+            | Command::Ack { .. }
+            | Command::Release { .. }
+            | Command::Extend { .. }
+            | Command::Disconnect { graceful: true, .. }
+            | Command::Keep { .. }
+            | Command::Line { .. } => {}
+        }
+        wanted
+    }
+
+    /// Decides, changes the state and adds to the batch.
+    pub fn apply(&mut self, command: Command, facts: &mut Facts, now: Now) -> Answer {
+        let now = now.not_before(self.meta.time);
+        self.meta.time = now.floor;
+        match command {
+            Command::Configure { partition, rules } => self.configure(partition, rules),
+            Command::DeletePartition { partition } => self.delete_partition(partition, facts),
+            Command::Subscribe { partition, subscription, rules, start } => {
+                self.subscribe(partition, subscription, rules, start)
+            }
+            Command::Unsubscribe { partition, subscription } => self.unsubscribe(partition, subscription, facts),
+            Command::Publish { partition, items, max_delay } => self.publish(partition, items, max_delay, facts, now),
+            Command::Advance { timeline, durable, values } => self.advance(timeline, durable, values, facts, now),
+            Command::RaiseFloor { timeline } => self.raise_floor_to_readers(timeline, facts),
+            Command::Lease { partition, subscription, lane, consumer, max, bytes_max, lease } => {
+                let to = lease::LeaseTo { consumer, max, bytes_max, lease };
+                self.lease(partition.lane(lane), subscription, &to, facts, now)
+            }
+            Command::Ack { leases } => self.ack(&leases, facts),
+            Command::Nack { items, delay, error } => self.nack(&items, delay, error.as_deref(), facts, now),
+            Command::Release { leases } => self.release(&leases),
+            Command::Extend { leases, lease } => self.extend(&leases, lease, now),
+            Command::Disconnect { partition, subscription, consumer, graceful } => {
+                self.disconnect(partition, subscription, consumer, graceful, facts, now)
+            }
+            Command::ExpireLeases { limit } => self.expire_leases(limit, facts, now),
+            Command::Cancel { partition, handle } => self.cancel(partition, &handle, facts, now),
+            Command::Reschedule { partition, handle, due, max_delay } => {
+                Answer::Rescheduled(self.reschedule(partition, &handle, due, max_delay, facts, now))
+            }
+            Command::DeliverNow { partition, handle } => self.deliver_now(partition, &handle, facts, now),
+            Command::CancelRange { timeline, after, to, seq_max } => {
+                self.cancel_range(timeline, after, to, seq_max, facts, now)
+            }
+            Command::Get { partition, handle } => self.get(partition, &handle, facts),
+            Command::Stats { partition } => self.stats(partition, facts),
+            Command::Line { timeline } => self.line_answer(timeline),
+            Command::Keep { pieces } => self.keep(pieces, facts),
+            Command::Seek { partition, subscription, to } => self.seek(partition, subscription, to, facts),
+        }
+    }
+
+    fn line_answer(&self, timeline: TimelineId) -> Answer {
+        let (line, floor) =
+            self.timeline(timeline).map_or((Position::MIN, Position::MIN), |it| (it.line.position, it.floor.position));
+        Answer::Line { line, floor, last_seq: self.meta.last_seq }
+    }
+}
