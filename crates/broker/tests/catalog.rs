@@ -93,7 +93,6 @@ fn what_is_not_built_yet_is_refused_by_name_and_makes_nothing() {
     run(async {
         let rig = Rig::new().await;
         let topics = [
-            ("priorities", TopicPatch { priorities: Patch::Set(5), ..Default::default() }),
             ("retention", TopicPatch { retention: Patch::Set(secs(5)), ..Default::default() }),
             ("keep_acked", TopicPatch { keep_acked: Patch::Set(secs(5)), ..Default::default() }),
         ];

@@ -36,6 +36,8 @@ pub const IN_FLIGHT_MAX: u32 = 100_000;
 pub const TOPICS_MAX: usize = 10_000;
 /// Partitions of a topic.
 pub const PARTITIONS_MAX: u16 = 1024;
+/// Priorities of a topic.
+pub const PRIORITIES_MAX: u16 = 256;
 /// Connections to all doors together.
 pub const CONNECTIONS_MAX: usize = 20_000;
 /// Messages of one receive call.

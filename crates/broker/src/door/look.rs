@@ -10,7 +10,7 @@ use punctual_broker_api::{
     Code, Error, ListRequest, MessageState, MessageView, Page, TimeRange, TimelineBucket, TimelineRequest, TopicPath,
 };
 use punctual_core::{Answer, Command, PartitionId, format::MessageRecord};
-use punctual_types::{Lane, Position, Read, ReadReply, Record, Seq, Time, limits};
+use punctual_types::{Position, Read, ReadReply, Record, Seq, Time, TimelineId, limits};
 
 use super::{
     Inner,
@@ -29,12 +29,23 @@ fn bounds(range: TimeRange) -> (Position, Position) {
 }
 
 impl Inner {
-    async fn line(&self, topic: &Topic, partition: PartitionId) -> Result<(Position, Seq), Error> {
+    /// The timelines of a partition, one for each priority in use, with where their lines stand,
+    /// and the highest number given.
+    async fn lines(&self, topic: &Topic, partition: PartitionId) -> Result<(Vec<(TimelineId, Position)>, Seq), Error> {
         let shard = topic.shard(partition, self.store.shards());
-        match self.shards.ask(shard, Command::Line { timeline: partition.lane(Lane::MAIN) }, topic.answers()).await? {
-            Answer::Line { line, last_seq, .. } => Ok((line, last_seq)),
-            _ => Ok((Position::MIN, Seq(0))),
+        match self.shards.ask(shard, Command::Lines { partition }, topic.answers()).await? {
+            Answer::Lines { lines, last_seq } => Ok((lines, last_seq)),
+            _ => Ok((Vec::new(), Seq(0))),
         }
+    }
+
+    /// The same of all partitions of a topic.
+    async fn all_lines(&self, topic: &Topic) -> Result<Vec<(TimelineId, Position)>, Error> {
+        let mut all = Vec::new();
+        for partition in topic.partitions() {
+            all.extend(self.lines(topic, partition).await?.0);
+        }
+        Ok(all)
     }
 
     async fn read_beside(&self, topic: &Topic, partition: PartitionId, read: Read) -> Result<Option<ReadReply>, Error> {
@@ -55,22 +66,22 @@ impl Inner {
         let (after, to) = bounds(request.range);
         let mut found: Vec<(After, Record)> = Vec::new();
         let mut horizon = None;
-        for partition in topic.partitions() {
-            let (line, _) = self.line(&topic, partition).await?;
+        let lines = self.all_lines(&topic).await?;
+        // All timelines together read about a page's bytes, and each something.
+        let share = PAGE_BYTES_MAX / (lines.len() as u64).max(1);
+        for (timeline, line) in lines {
+            let partition = PartitionId::from(timeline);
             let start = from.map_or(Position::MIN, |from| from.position_in(partition.partition)).max(after).max(line);
             if start >= to {
                 continue;
             }
-            let timeline = partition.lane(Lane::MAIN);
-            // All partitions together read about a page's bytes, and each something.
-            let share = PAGE_BYTES_MAX / u64::from(topic.settings.partitions);
             let (limit, bytes_max) = (request.limit, share.max(1));
             let read = Read::Window { timeline, after: start, to, limit, bytes_max, values: true };
             let Some(ReadReply::Records(records)) = self.read_beside(&topic, partition, read).await? else { continue };
             let ended_early = !records.is_empty();
             let place =
                 |position: Position| After { due: position.due, partition: partition.partition, seq: position.seq };
-            // What lies past the end of one partition's window may still be missing: the page ends
+            // What lies past the end of one timeline's window may still be missing: the page ends
             // where the first window did.
             if ended_early && let Some(last) = records.last().map(|record| place(record.position)) {
                 let full = records.len() as u64 >= u64::from(limit)
@@ -105,10 +116,7 @@ impl Inner {
 
     /// Waits until everything that was written to the topic's shards before is as safe as it asks.
     async fn barrier(&self, topic: &Topic) -> Result<(), Error> {
-        for partition in topic.partitions() {
-            self.line(topic, partition).await?;
-        }
-        Ok(())
+        self.all_lines(topic).await.map(drop)
     }
 
     pub(super) async fn timeline(self: &Arc<Self>, request: TimelineRequest) -> Result<Vec<TimelineBucket>, Error> {
@@ -120,15 +128,15 @@ impl Inner {
         let topic = self.catalog().topic(&request.topic)?;
         let (after, to) = bounds(request.range);
         let mut counts: BTreeMap<Time, u64> = BTreeMap::new();
-        for partition in topic.partitions() {
-            let (line, _) = self.line(&topic, partition).await?;
+        for (timeline, line) in self.all_lines(&topic).await? {
             let start = after.max(line);
             if start >= to {
                 continue;
             }
-            let timeline = partition.lane(Lane::MAIN);
             let read = Read::Count { timeline, after: start, to, bucket_ms: request.bucket.ms() };
-            let Some(ReadReply::Counts(counted)) = self.read_beside(&topic, partition, read).await? else { continue };
+            let Some(ReadReply::Counts(counted)) = self.read_beside(&topic, timeline.into(), read).await? else {
+                continue;
+            };
             for bucket in counted {
                 *counts.entry(bucket.from).or_default() += bucket.count;
             }
@@ -155,17 +163,18 @@ impl Inner {
         let mut cancelled = 0;
         for partition in topic.partitions() {
             let shard = topic.shard(partition, self.store.shards());
-            let (_, seq_max) = self.line(&topic, partition).await?;
-            let mut after = from;
-            loop {
-                let timeline = partition.lane(Lane::MAIN);
-                let command = Command::CancelRange { timeline, after, to, seq_max };
-                let answer = self.shards.ask(shard, command, topic.answers()).await?;
-                let Answer::RangeCancelled { cancelled: piece, next } = answer else { break };
-                cancelled += piece;
-                match next {
-                    Some(next) => after = next,
-                    None => break,
+            let (lines, seq_max) = self.lines(&topic, partition).await?;
+            for (timeline, _) in lines {
+                let mut after = from;
+                loop {
+                    let command = Command::CancelRange { timeline, after, to, seq_max };
+                    let answer = self.shards.ask(shard, command, topic.answers()).await?;
+                    let Answer::RangeCancelled { cancelled: piece, next } = answer else { break };
+                    cancelled += piece;
+                    match next {
+                        Some(next) => after = next,
+                        None => break,
+                    }
                 }
             }
         }

@@ -84,7 +84,8 @@ impl Inner {
         let mut results: Vec<Option<Result<Published, Error>>> = messages.iter().map(|_| None).collect();
         let mut parts: BTreeMap<PartitionId, Part> = BTreeMap::new();
         for (place, message) in messages.into_iter().enumerate() {
-            let checked = check_message(&message, &self.limits).and_then(|()| due_of(message.when, levels));
+            let checked = check_message(&message, topic.settings.priorities, &self.limits)
+                .and_then(|()| due_of(message.when, levels));
             match checked {
                 Ok(due) => {
                     let part = parts.entry(self.partition_of(topic, &message)).or_default();
@@ -190,6 +191,7 @@ fn item_of(message: NewMessage, due: punctual_core::Due) -> PublishItem {
         ordering_key: message.ordering_key,
         tag: message.tag,
         headers: message.headers,
+        priority: message.priority,
     }
 }
 

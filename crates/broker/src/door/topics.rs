@@ -186,6 +186,21 @@ impl Inner {
             );
             return Err(Error::new(Code::SettingFixed, text).with_field("partitions"));
         }
+        if settings.priorities < topic.settings.priorities {
+            let text = format!(
+                "cannot lower `priorities` of topic `{}` from {} to {}: messages of the higher ones may be there",
+                topic.name, topic.settings.priorities, settings.priorities
+            );
+            return Err(Error::new(Code::SettingFixed, text).with_field("priorities"));
+        }
+        let ordered = topic.subscriptions.values().find(|subscription| subscription.settings.ordered);
+        if let Some(ordered) = ordered.filter(|_| settings.priorities > 1) {
+            let text = format!(
+                "cannot give topic `{}` {} priorities: its subscription `{}` is ordered",
+                topic.name, settings.priorities, ordered.name
+            );
+            return Err(Error::new(Code::SettingFixed, text).with_field("priorities"));
+        }
         Ok(Topic { settings, reserved: false, ..topic.clone() })
     }
 
@@ -295,8 +310,8 @@ fn settings_of(current: TopicSettings, patch: TopicPatch) -> Result<TopicSetting
         dedup_window: patch.dedup_window.apply(current.dedup_window, default.dedup_window),
     };
     check_range("partitions", settings.partitions, 1, limits::PARTITIONS_MAX)?;
+    check_range("priorities", settings.priorities, 1, limits::PRIORITIES_MAX)?;
     let later = [
-        ("priorities", settings.priorities != default.priorities),
         ("retention", settings.retention.is_some()),
         ("keep_acked", settings.keep_acked != default.keep_acked),
         ("on_expiry", settings.on_expiry != default.on_expiry),

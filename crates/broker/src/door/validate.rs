@@ -17,8 +17,9 @@ fn headers_bytes(message: &NewMessage) -> usize {
     message.headers.iter().map(|(name, value)| name.len() + value.len()).sum()
 }
 
-/// Checks the sizes of a message, and what this version cannot honour.
-pub(super) fn check_message(message: &NewMessage, limits: &Limits) -> Result<(), Error> {
+/// Checks the sizes of a message for a topic of so many priorities, and what this version cannot
+/// honour.
+pub(super) fn check_message(message: &NewMessage, priorities: u16, limits: &Limits) -> Result<(), Error> {
     if message.body.len() > limits.body_bytes_max {
         let text =
             format!("cannot publish a body of {} bytes, the limit is {}", message.body.len(), limits.body_bytes_max);
@@ -44,8 +45,9 @@ pub(super) fn check_message(message: &NewMessage, limits: &Limits) -> Result<(),
             check_handle(field, handle)?;
         }
     }
-    if message.priority != 0 {
-        let text = format!("cannot publish with priority {}, the topic has priorities 0 to 0", message.priority);
+    if u16::from(message.priority) >= priorities {
+        let text =
+            format!("cannot publish with priority {}, the topic has 0 to {}", message.priority, priorities.max(1) - 1);
         return Err(Error::new(Code::InvalidField, text).with_field("priority"));
     }
     if message.expires_after.is_some() {

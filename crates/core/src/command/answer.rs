@@ -1,6 +1,6 @@
 //! What a shard answers.
 
-use punctual_types::{DelayMs, Position, Seq, SubscriptionNumber};
+use punctual_types::{DelayMs, Position, Seq, SubscriptionNumber, TimelineId};
 
 use super::{
     CancelAnswer, Crossed, DeliverNowAnswer, ExtendAnswer, FoundMessage, Leased, NackAnswer, PublishAnswer,
@@ -52,6 +52,13 @@ pub enum Answer {
         line: Position,
         /// What is dropped.
         floor: Position,
+        /// The highest sequence number given.
+        last_seq: Seq,
+    },
+    /// To `Lines`.
+    Lines {
+        /// The published lanes, and where the line of each stands.
+        lines: Vec<(TimelineId, Position)>,
         /// The highest sequence number given.
         last_seq: Seq,
     },

@@ -25,8 +25,8 @@ pub enum CancelAnswer {
 impl Shard {
     pub(super) fn cancel(&mut self, id: PartitionId, handle: &MessageHandle, facts: &mut Facts, now: Now) -> Answer {
         Answer::Cancelled(match self.locate(id, handle, facts, now) {
-            Located::Scheduled { timeline, position, record, .. } => {
-                self.take_away((timeline, position), &record, Outcome::Cancelled, facts, now);
+            Located::Scheduled { standing, record } => {
+                self.take_away(standing, &record, Outcome::Cancelled, facts, now);
                 self.count_cancelled(id, 1);
                 CancelAnswer::Cancelled
             }

@@ -2,7 +2,10 @@
 
 use punctual_types::{IndexKind, Now, Position, Read, Seq, TimelineId, Write, limits};
 
-use super::{Answer, locate::Outcome};
+use super::{
+    Answer,
+    locate::{Outcome, Standing},
+};
 use crate::{Facts, format::MessageRecord, state::Shard};
 
 /// Bytes of records that a piece reads at most.
@@ -70,7 +73,8 @@ impl Shard {
         }
         for stored in meant {
             if let Ok(record) = MessageRecord::decode(stored.value) {
-                self.note_gone(id.into(), stored.position, &record, Outcome::Cancelled, facts, now);
+                let standing = Standing { message: record.message, timeline: id, position: stored.position };
+                self.note_gone(standing, &record, Outcome::Cancelled, facts, now);
             }
         }
         Answer::RangeCancelled { cancelled, next: Some(last) }

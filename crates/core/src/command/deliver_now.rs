@@ -31,8 +31,8 @@ impl Shard {
         now: Now,
     ) -> Answer {
         Answer::DeliveredNow(match self.locate(id, handle, facts, now) {
-            Located::Scheduled { message, timeline, position, record } => {
-                self.move_to((message, timeline, position), *record, now.floor, Outcome::DeliveredNow, facts, now);
+            Located::Scheduled { standing, record } => {
+                self.move_to(standing, *record, now.floor, Outcome::DeliveredNow, facts, now);
                 DeliverNowAnswer::DeliveredNow
             }
             Located::Decided { outcome: Outcome::DeliveredNow } => DeliverNowAnswer::DeliveredNow,

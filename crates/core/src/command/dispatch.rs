@@ -1,6 +1,6 @@
 //! Which file decides over which command.
 
-use punctual_types::{Now, Position, Read, TimelineId};
+use punctual_types::{Now, Read};
 
 use super::{Answer, Command, lease};
 use crate::{Facts, state::Shard};
@@ -34,6 +34,7 @@ impl Command {
             | Self::Reschedule { .. }
             | Self::DeliverNow { .. }
             | Self::Line { .. }
+            | Self::Lines { .. }
             | Self::Keep { .. } => false,
         }
     }
@@ -78,7 +79,8 @@ impl Shard {
             | Command::Extend { .. }
             | Command::Disconnect { graceful: true, .. }
             | Command::Keep { .. }
-            | Command::Line { .. } => {}
+            | Command::Line { .. }
+            | Command::Lines { .. } => {}
         }
         wanted
     }
@@ -120,14 +122,9 @@ impl Shard {
             Command::Get { partition, handle } => self.get(partition, &handle, facts),
             Command::Stats { partition } => self.stats(partition, facts),
             Command::Line { timeline } => self.line_answer(timeline),
+            Command::Lines { partition } => self.lines(partition),
             Command::Keep { pieces } => self.keep(pieces, facts),
             Command::Seek { partition, subscription, to } => self.seek(partition, subscription, to, facts),
         }
-    }
-
-    fn line_answer(&self, timeline: TimelineId) -> Answer {
-        let (line, floor) =
-            self.timeline(timeline).map_or((Position::MIN, Position::MIN), |it| (it.line.position, it.floor.position));
-        Answer::Line { line, floor, last_seq: self.meta.last_seq }
     }
 }

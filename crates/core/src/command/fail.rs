@@ -2,7 +2,11 @@
 
 use punctual_types::{Lane, MessageRef, Now, Position, Read, Time, Write};
 
-use super::{LeasePlace, locate::Outcome, publish::kept_after};
+use super::{
+    LeasePlace,
+    locate::{Outcome, Standing},
+    publish::kept_after,
+};
 use crate::{
     Facts,
     format::{DeadLetter, MessageRecord, StateKey},
@@ -99,7 +103,8 @@ impl Shard {
         now: Now,
     ) {
         let place = self.message_place(target, message);
-        let entry = Outcome::Moved.entry(message.first, position, now.floor, dead_letter_found_until(now.floor));
+        let standing = Standing { message, timeline: target.lane(Lane::MAIN), position };
+        let entry = Outcome::Moved.entry(standing, now.floor, dead_letter_found_until(now.floor));
         self.pen.write(facts, Write::PutIndex { place, entry });
         if let Some(partition) = self.partitions.get_mut(&target) {
             partition.totals.published += 1;

@@ -1,8 +1,11 @@
 //! Looking at one message.
 
-use punctual_types::{Lane, MessageRef, Offset, Position, Read, SubscriptionNumber, TimelineId};
+use punctual_types::{MessageRef, Offset, Read, SubscriptionNumber, TimelineId};
 
-use super::{Answer, MessageHandle, locate::Outcome};
+use super::{
+    Answer, MessageHandle,
+    locate::{Outcome, Standing},
+};
 use crate::{
     Facts,
     format::MessageRecord,
@@ -36,29 +39,23 @@ pub struct SubscriptionProgress {
 }
 
 impl Shard {
-    fn stands_at(
-        &self,
-        id: PartitionId,
-        handle: &MessageHandle,
-        facts: &Facts,
-    ) -> Option<(MessageRef, TimelineId, Position)> {
+    fn stands_at(&self, id: PartitionId, handle: &MessageHandle, facts: &Facts) -> Option<Standing> {
         let entry = facts.entry(self.handle_place(id, handle));
         if entry.is_some_and(|entry| matches!(Outcome::of(&entry), Outcome::Cancelled | Outcome::Replaced)) {
             return None;
         }
-        let (message, position) = self.standing(id, handle, facts)?;
-        let timeline = id.lane(Lane::Priority(message.priority));
-        let ahead = self.timeline(timeline).is_some_and(|it| it.is_ahead(position));
+        let standing = self.standing(id, handle, facts)?;
+        let ahead = self.timeline(standing.timeline).is_some_and(|it| it.is_ahead(standing.position));
         if entry.is_some_and(|entry| self.is_forgotten(handle, &entry, ahead, self.meta.time)) {
             return None;
         }
-        Some((message, timeline, position))
+        Some(standing)
     }
 
     pub(super) fn get_reads(&self, id: PartitionId, handle: &MessageHandle, facts: &Facts, wanted: &mut Vec<Read>) {
         self.locate_reads(id, handle, facts, wanted);
         if wanted.is_empty()
-            && let Some((_, timeline, position)) = self.stands_at(id, handle, facts)
+            && let Some(Standing { timeline, position, .. }) = self.stands_at(id, handle, facts)
             && self.timeline(timeline).is_some_and(|it| !it.is_ahead(position))
         {
             facts.want(wanted, Read::OffsetOf { timeline, position });
@@ -66,11 +63,11 @@ impl Shard {
     }
 
     pub(super) fn get(&self, id: PartitionId, handle: &MessageHandle, facts: &Facts) -> Answer {
-        let found = self.stands_at(id, handle, facts).and_then(|(message, timeline_id, position)| {
-            let record = MessageRecord::decode(facts.record(timeline_id, position)?.clone()).ok()?;
-            let scheduled = self.timeline(timeline_id)?.is_ahead(position);
-            let offset = facts.offset(&Read::OffsetOf { timeline: timeline_id, position });
-            let subscriptions = offset.map(|offset| self.progress(timeline_id, offset)).unwrap_or_default();
+        let found = self.stands_at(id, handle, facts).and_then(|Standing { message, timeline, position }| {
+            let record = MessageRecord::decode(facts.record(timeline, position)?.clone()).ok()?;
+            let scheduled = self.timeline(timeline)?.is_ahead(position);
+            let offset = facts.offset(&Read::OffsetOf { timeline, position });
+            let subscriptions = offset.map(|offset| self.progress(timeline, offset)).unwrap_or_default();
             Some(Box::new(FoundMessage { message, record, scheduled, subscriptions }))
         });
         Answer::Found(found)

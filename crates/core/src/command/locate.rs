@@ -64,15 +64,36 @@ impl Outcome {
         }
     }
 
-    pub(crate) fn entry(self, first: Position, position: Position, at: Time, expires_at: Time) -> IndexEntry {
-        IndexEntry { priority: 0, first, position, outcome: self as u8, at, expires_at }
+    pub(crate) fn entry(self, of: Standing, at: Time, expires_at: Time) -> IndexEntry {
+        // The lane where it stands: a dead letter keeps its number and stands on the main lane.
+        let priority = match of.timeline.lane {
+            Lane::Priority(priority) => priority,
+            Lane::Retry(_) | Lane::Expiry | Lane::Check => of.message.priority,
+        };
+        let (first, position) = (of.message.first, of.position);
+        IndexEntry { priority, first, position, outcome: self as u8, at, expires_at }
+    }
+}
+
+/// A message, and where it stands or last stood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    pub(crate) message: MessageRef,
+    pub(crate) timeline: TimelineId,
+    pub(crate) position: Position,
+}
+
+impl Standing {
+    /// Where a message was put first.
+    pub(crate) fn first(message: MessageRef) -> Self {
+        Self { message, timeline: message.timeline(), position: message.first }
     }
 }
 
 /// Where a message was found.
 pub(crate) enum Located {
     /// Ahead of the line.
-    Scheduled { message: MessageRef, timeline: TimelineId, position: Position, record: Box<MessageRecord> },
+    Scheduled { standing: Standing, record: Box<MessageRecord> },
     /// Behind the line.
     Crossed,
     /// It was decided over; still remembered.
@@ -92,17 +113,16 @@ impl Shard {
     }
 
     /// Where the message stands by what the index says; whether it is there is another question.
-    pub(super) fn standing(
-        &self,
-        id: PartitionId,
-        handle: &MessageHandle,
-        facts: &Facts,
-    ) -> Option<(MessageRef, Position)> {
+    pub(super) fn standing(&self, id: PartitionId, handle: &MessageHandle, facts: &Facts) -> Option<Standing> {
+        let by_entry = |message, entry: IndexEntry| {
+            let timeline = id.lane(Lane::Priority(entry.priority));
+            Standing { message, timeline, position: entry.position }
+        };
         match (facts.entry(self.handle_place(id, handle)), handle) {
-            (Some(entry), MessageHandle::Message(message)) => Some((*message, entry.position)),
-            (Some(entry), MessageHandle::Key(_)) => Some((reference(id, &entry), entry.position)),
+            (Some(entry), MessageHandle::Message(message)) => Some(by_entry(*message, entry)),
+            (Some(entry), MessageHandle::Key(_)) => Some(by_entry(reference(id, &entry), entry)),
             // Where it was first inserted; a message of another topic is here only by an entry.
-            (None, MessageHandle::Message(message)) => (message.topic == id.topic).then_some((*message, message.first)),
+            (None, MessageHandle::Message(message)) => (message.topic == id.topic).then(|| Standing::first(*message)),
             (None, MessageHandle::Key(_)) => None,
         }
     }
@@ -111,19 +131,18 @@ impl Shard {
         let lookup = Read::Lookup(self.handle_place(id, handle));
         if !facts.knows(&lookup) {
             wanted.push(lookup);
-        } else if let Some((message, position)) = self.standing(id, handle, facts) {
-            let timeline = id.lane(Lane::Priority(message.priority));
+        } else if let Some(Standing { timeline, position, .. }) = self.standing(id, handle, facts) {
             facts.want(wanted, Read::Record { timeline, position });
         }
     }
 
     pub(super) fn locate(&self, id: PartitionId, handle: &MessageHandle, facts: &Facts, now: Now) -> Located {
         let entry = facts.entry(self.handle_place(id, handle));
-        let Some((message, position)) = self.standing(id, handle, facts) else { return Located::Unknown };
-        let timeline_id = id.lane(Lane::Priority(message.priority));
-        let Some(timeline) = self.timeline(timeline_id) else { return Located::Unknown };
+        let Some(standing) = self.standing(id, handle, facts) else { return Located::Unknown };
+        let position = standing.position;
+        let Some(timeline) = self.timeline(standing.timeline) else { return Located::Unknown };
         if let Some(entry) = entry {
-            let (outcome, position) = (Outcome::of(&entry), entry.position);
+            let outcome = Outcome::of(&entry);
             match outcome {
                 Outcome::Cancelled | Outcome::Replaced if now.floor < entry.expires_at => {
                     return Located::Decided { outcome };
@@ -139,12 +158,10 @@ impl Shard {
                 return Located::Unknown;
             }
         }
-        let record = facts.record(timeline_id, position);
+        let record = facts.record(standing.timeline, position);
         if timeline.is_ahead(position) {
             return match record.cloned().map(MessageRecord::decode) {
-                Some(Ok(record)) => {
-                    Located::Scheduled { message, timeline: timeline_id, position, record: Box::new(record) }
-                }
+                Some(Ok(record)) => Located::Scheduled { standing, record: Box::new(record) },
                 Some(Err(_)) | None => Located::Unknown,
             };
         }
@@ -164,40 +181,39 @@ impl Shard {
     /// next, and who asks again within ten minutes is to hear the same.
     pub(super) fn remember_crossed(&mut self, id: PartitionId, handle: &MessageHandle, facts: &mut Facts, now: Now) {
         let place = self.handle_place(id, handle);
-        let Some((message, position)) = self.standing(id, handle, facts) else { return };
+        let Some(standing) = self.standing(id, handle, facts) else { return };
         // What leads to where a moved message stands is kept for as long as it was to be.
         let expires_at = facts.entry(place).map_or(Time::ZERO, |entry| entry.expires_at).max(kept_after(now.floor));
-        let entry = Outcome::Crossed.entry(message.first, position, now.floor, expires_at);
+        let entry = Outcome::Crossed.entry(standing, now.floor, expires_at);
         self.pen.write(facts, Write::PutIndex { place, entry });
     }
 
     /// Takes a scheduled message away and remembers why, under every handle it has.
     pub(super) fn take_away(
         &mut self,
-        (timeline, position): (TimelineId, Position),
+        standing: Standing,
         record: &MessageRecord,
         outcome: Outcome,
         facts: &mut Facts,
         now: Now,
     ) {
-        self.remove(facts, timeline, position);
-        self.note_gone(timeline.into(), position, record, outcome, facts, now);
+        self.remove(facts, standing.timeline, standing.position);
+        self.note_gone(standing, record, outcome, facts, now);
     }
 
     /// Remembers why a message is gone, under every handle it has. The id is remembered until its
     /// due time has passed too, since from then on its absence would be taken for a delivery.
     pub(super) fn note_gone(
         &mut self,
-        id: PartitionId,
-        position: Position,
+        standing: Standing,
         record: &MessageRecord,
         outcome: Outcome,
         facts: &mut Facts,
         now: Now,
     ) {
-        let message = record.message;
-        let expires_at = kept_after(now.floor.max(position.due).max(message.first.due));
-        let entry = outcome.entry(message.first, position, now.floor, expires_at);
+        let (id, message) = (PartitionId::from(standing.timeline), standing.message);
+        let expires_at = kept_after(now.floor.max(standing.position.due).max(message.first.due));
+        let entry = outcome.entry(standing, now.floor, expires_at);
         let place = self.message_place(id, message);
         self.pen.write(facts, Write::PutIndex { place, entry });
         if let Some(key) = record.key.as_ref().filter(|_| has_own_handles(record)) {
@@ -205,28 +221,28 @@ impl Shard {
             // A message that was delivered now has given its key up before it crossed: where the
             // entry was read and is another's by now, it stays.
             if facts.entry(place).is_none_or(|entry| entry.first == message.first) {
-                let entry = outcome.entry(message.first, position, now.floor, kept_after(now.floor));
+                let entry = outcome.entry(standing, now.floor, kept_after(now.floor));
                 self.pen.write(facts, Write::PutIndex { place, entry });
             }
         }
-        self.note_outcome_of_dedup(id, record, position, outcome, facts, now);
+        self.note_outcome_of_dedup(standing, record, outcome, facts, now);
     }
 
     /// Tells the dedup entry of a message that it is no longer scheduled: from here on its window
     /// alone counts.
     pub(super) fn note_outcome_of_dedup(
         &mut self,
-        id: PartitionId,
+        standing: Standing,
         record: &MessageRecord,
-        position: Position,
         outcome: Outcome,
         facts: &mut Facts,
         now: Now,
     ) {
+        let id = PartitionId::from(standing.timeline);
         let Some(dedup_id) = record.dedup_id.as_ref().filter(|_| has_own_handles(record)) else { return };
         let place = self.place(id, IndexKind::Dedup, dedup_id.as_bytes());
         let expires_at = self.dedup_end(id, record).max(now.floor);
-        let entry = outcome.entry(record.message.first, position, record.published_at, expires_at);
+        let entry = outcome.entry(standing, record.published_at, expires_at);
         self.pen.write(facts, Write::PutIndex { place, entry });
     }
 
@@ -239,7 +255,7 @@ impl Shard {
     /// Moves a scheduled message to another time, with everything it has; answers where it stands.
     pub(super) fn move_to(
         &mut self,
-        (message, timeline, position): (MessageRef, TimelineId, Position),
+        Standing { message, timeline, position }: Standing,
         mut record: MessageRecord,
         due: Time,
         outcome: Outcome,
@@ -255,19 +271,19 @@ impl Shard {
             record.encode()
         });
         let id = PartitionId::from(timeline);
+        let standing = Standing { message, timeline, position: moved };
         let place = self.message_place(id, message);
         let expires_at = moved.due.max(message.first.due).saturating_add(MOVED_KEPT);
-        self.pen
-            .write(facts, Write::PutIndex { place, entry: outcome.entry(message.first, moved, now.floor, expires_at) });
+        self.pen.write(facts, Write::PutIndex { place, entry: outcome.entry(standing, now.floor, expires_at) });
         if let Some(key) = key {
             let place = self.place(id, IndexKind::Key, key.as_bytes());
-            let entry = outcome.entry(message.first, moved, now.floor, kept_after(moved.due));
+            let entry = outcome.entry(standing, now.floor, kept_after(moved.due));
             self.pen.write(facts, Write::PutIndex { place, entry });
         }
         if let Some(dedup_id) = dedup_id {
             let place = self.place(id, IndexKind::Dedup, dedup_id.as_bytes());
             // It stays a duplicate while scheduled, also past the window.
-            let entry = Outcome::Moved.entry(message.first, moved, published_at, window_end.max(kept_after(moved.due)));
+            let entry = Outcome::Moved.entry(standing, published_at, window_end.max(kept_after(moved.due)));
             self.pen.write(facts, Write::PutIndex { place, entry });
         }
         moved

@@ -18,6 +18,7 @@ mod fail;
 mod get;
 mod keep;
 mod lease;
+mod lines;
 mod locate;
 mod nack;
 mod publish;
@@ -215,6 +216,11 @@ pub enum Command {
     Line {
         /// Of which timeline.
         timeline: TimelineId,
+    },
+    /// Where the lines of all published lanes of a partition stand. Also a barrier.
+    Lines {
+        /// Of which partition.
+        partition: PartitionId,
     },
     /// Keep pieces of state that are not the core's (`None` forgets one).
     Keep {

@@ -3,7 +3,10 @@
 use bytes::Bytes;
 use punctual_types::{DelayMs, IndexEntry, IndexKind, IndexPlace, Lane, MessageRef, Now, Read, Time, Write, limits};
 
-use super::{Answer, Refused, decide_due, locate::Outcome};
+use super::{
+    Answer, Refused, decide_due,
+    locate::{Outcome, Standing},
+};
 use crate::{
     Facts,
     format::{MessageRecord, StateKey},
@@ -29,6 +32,8 @@ pub struct PublishItem {
     pub tag: Option<String>,
     /// Headers.
     pub headers: Vec<(String, String)>,
+    /// Higher goes first.
+    pub priority: u8,
 }
 
 /// What became of it.
@@ -168,16 +173,14 @@ impl Shard {
             self.replace(id, &entry, facts, now);
         }
         let message = self.insert_message(id, item, due, facts, now);
-        let first = message.first;
+        let (first, standing) = (message.first, Standing::first(message));
         if let Some(place) = dedup {
             let expires_at = now.floor.saturating_add(window).max(kept_after(first.due));
-            self.pen.write(
-                facts,
-                Write::PutIndex { place, entry: Outcome::Scheduled.entry(first, first, now.floor, expires_at) },
-            );
+            let entry = Outcome::Scheduled.entry(standing, now.floor, expires_at);
+            self.pen.write(facts, Write::PutIndex { place, entry });
         }
         if let Some(place) = key {
-            let entry = Outcome::Scheduled.entry(first, first, now.floor, kept_after(first.due));
+            let entry = Outcome::Scheduled.entry(standing, now.floor, kept_after(first.due));
             self.pen.write(facts, Write::PutIndex { place, entry });
         }
         match pending {
@@ -194,8 +197,10 @@ impl Shard {
         facts: &mut Facts,
         now: Now,
     ) -> MessageRef {
-        let reference = |first| MessageRef { topic: id.topic, partition: id.partition, priority: 0, first };
-        let position = self.insert(facts, id.lane(Lane::MAIN), due, |position| {
+        let priority = item.priority;
+        let reference = |first| MessageRef { topic: id.topic, partition: id.partition, priority, first };
+        self.read_lane(id, Lane::Priority(priority));
+        let position = self.insert(facts, id.lane(Lane::Priority(priority)), due, |position| {
             let mut record = MessageRecord::new(reference(position), now.floor, item.body);
             record.key = item.key;
             record.dedup_id = item.dedup_id;
@@ -214,16 +219,17 @@ impl Shard {
     /// Takes a scheduled message away because another takes its place.
     fn replace(&mut self, id: PartitionId, entry: &IndexEntry, facts: &mut Facts, now: Now) {
         let timeline = id.lane(Lane::Priority(entry.priority));
+        let standing = Standing { message: reference(id, entry), timeline, position: entry.position };
         let record = facts.record(timeline, entry.position).cloned();
         self.remove(facts, timeline, entry.position);
         if let Some(record) = record.and_then(|bytes| MessageRecord::decode(bytes).ok()) {
             // The new message's own entry takes the key's place; only the dedup id must learn.
-            self.note_outcome_of_dedup(id, &record, entry.position, Outcome::Replaced, facts, now);
+            self.note_outcome_of_dedup(standing, &record, Outcome::Replaced, facts, now);
         }
-        let place = self.message_place(id, reference(id, entry));
+        let place = self.message_place(id, standing.message);
         // As in `note_gone`: also past its first due time, where its id would look for it.
         let expires_at = kept_after(now.floor.max(entry.position.due).max(entry.first.due));
-        let gone = Outcome::Replaced.entry(entry.first, entry.position, now.floor, expires_at);
+        let gone = Outcome::Replaced.entry(standing, now.floor, expires_at);
         self.pen.write(facts, Write::PutIndex { place, entry: gone });
         self.count_cancelled(id, 1);
     }

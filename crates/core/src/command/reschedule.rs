@@ -37,8 +37,8 @@ impl Shard {
     ) -> Result<RescheduleAnswer, Refused> {
         let due = decide_due(due, max_delay, now)?;
         Ok(match self.locate(id, handle, facts, now) {
-            Located::Scheduled { message, timeline, position, record } => {
-                let moved = self.move_to((message, timeline, position), *record, due, Outcome::Moved, facts, now);
+            Located::Scheduled { standing, record } => {
+                let moved = self.move_to(standing, *record, due, Outcome::Moved, facts, now);
                 RescheduleAnswer::Rescheduled { due: moved.due }
             }
             Located::Decided { outcome: Outcome::DeliveredNow } => RescheduleAnswer::TooLate,

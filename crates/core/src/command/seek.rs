@@ -1,6 +1,6 @@
 //! Moving a subscription back or forward.
 
-use punctual_types::{Lane, Offset, Position, Read, SubscriptionNumber, Time, TimelineId};
+use punctual_types::{Offset, Position, Read, SubscriptionNumber, Time, TimelineId};
 
 use super::Answer;
 use crate::{
@@ -10,11 +10,6 @@ use crate::{
 };
 
 impl Shard {
-    fn published_lanes(&self, id: PartitionId) -> Vec<TimelineId> {
-        let lanes = self.partitions.get(&id).into_iter().flat_map(|partition| partition.timelines.keys());
-        lanes.filter(|lane| matches!(lane, Lane::Priority(_))).map(|lane| id.lane(*lane)).collect()
-    }
-
     fn first_due(&self, id: TimelineId, to: Time) -> Option<Read> {
         let timeline = self.timeline(id)?;
         let after = Position::before(to).max(timeline.floor.position);

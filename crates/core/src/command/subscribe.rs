@@ -1,6 +1,6 @@
 //! Making, changing and forgetting a subscription.
 
-use punctual_types::{Lane, Mark, Position, SubscriptionNumber};
+use punctual_types::{Lane, Mark, Offset, Position, SubscriptionNumber};
 
 use super::Answer;
 use crate::{
@@ -51,6 +51,19 @@ impl Shard {
             self.pen.touch(StateKey::Reader(id.lane(lane), number));
         }
         Answer::Done
+    }
+
+    /// Lets every subscription read a lane that a first message is about to make. What stood there
+    /// before stays with those who read it already.
+    pub(super) fn read_lane(&mut self, id: PartitionId, lane: Lane) {
+        let Some(partition) = self.partitions.get_mut(&id) else { return };
+        if partition.timelines.contains_key(&lane) {
+            return;
+        }
+        for (number, subscription) in &mut partition.subscriptions {
+            subscription.reader(lane, Offset(0));
+            self.pen.touch(StateKey::Reader(id.lane(lane), *number));
+        }
     }
 
     /// Forgets a subscription with what was to be tried again for it. What only it still wanted may

@@ -35,16 +35,18 @@ impl Partition {
         subscription.readers.iter().map(|(lane, reader)| reader.ready(line(lane))).sum()
     }
 
-    /// The lane that a subscription is to be served from next, if something waits. Lanes that have
-    /// something take turns.
+    /// The lane that a subscription is to be served from next, if something waits: the highest
+    /// priority that has something, over the whole backlog. What is tried again takes turns with
+    /// what is fresh, so that neither starves the other.
     pub(crate) fn next_lane(&self, subscription: &Subscription) -> Option<Lane> {
-        let waiting = |(lane, reader): (&Lane, &super::reader::Reader)| {
+        let waits = |(lane, reader): (&Lane, &super::reader::Reader)| {
             let line = self.timelines.get(lane)?.line.offset;
             (reader.ready(line) > 0).then_some(*lane)
         };
-        let lanes: Vec<Lane> = subscription.readers.iter().filter_map(waiting).collect();
-        let turn = subscription.turn as usize % lanes.len().max(1);
-        lanes.get(turn).copied()
+        let lanes = || subscription.readers.iter().rev().filter_map(waits);
+        let fresh = lanes().find(|lane| matches!(lane, Lane::Priority(_)));
+        let retry = lanes().find(|lane| matches!(lane, Lane::Retry(_)));
+        if subscription.turn.is_multiple_of(2) { fresh.or(retry) } else { retry.or(fresh) }
     }
 
     pub(crate) fn stats(&self) -> PartitionStats {

@@ -66,6 +66,9 @@ impl Stage {
             }],
             Answer::Found(found) => vec![found.map_or_else(|| "not found".into(), |found| self.tell_found(*found))],
             Answer::Stats(stats) => tell_stats(&stats),
+            Answer::Lines { lines, .. } => {
+                lines.into_iter().map(|(id, line)| format!("{}: line {}", lane_name(id), position_text(line))).collect()
+            }
             Answer::Line { line, floor, last_seq } => {
                 vec![format!("line {}, floor {}, last number {last_seq}", position_text(line), position_text(floor))]
             }

@@ -22,6 +22,7 @@ pub(super) fn item(name: &str, words: &Words) -> PublishItem {
         ordering_key: words.named("order").map(str::to_owned),
         tag: words.named("tag").map(str::to_owned),
         headers: words.named("header").map(|value| ("name".to_owned(), value.to_owned())).into_iter().collect(),
+        priority: words.number("priority").unwrap_or(0),
     }
 }
 

@@ -101,6 +101,7 @@ impl Stage {
                 to: Position::after(words.time("to").unwrap_or(Time::MAX)),
                 seq_max: self.house.shard.last_seq(),
             },
+            "lines" => Command::Lines { partition },
             "line" => Command::Line { timeline: self.timeline(words) },
             "unsub" => Command::Unsubscribe { partition, subscription: subscription() },
             "delete" => Command::DeletePartition { partition: topic(words.at(1)) },
@@ -339,7 +340,8 @@ impl Stage {
     }
 
     pub(super) fn timeline(&self, words: &Words) -> TimelineId {
-        let lane = words.after("retries-of").map_or(Lane::MAIN, |name| Lane::Retry(subscription(name)));
+        let priority = Lane::Priority(words.number("priority").unwrap_or(0));
+        let lane = words.after("retries-of").map_or(priority, |name| Lane::Retry(subscription(name)));
         self.partition(words).lane(lane)
     }
 

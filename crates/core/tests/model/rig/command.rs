@@ -62,6 +62,7 @@ pub(super) fn publish_item(item: &Item, answer: &PublishAnswer, before: &Naive, 
         ordering_key: None,
         tag: None,
         headers: Vec::new(),
+        priority: 0,
     }
 }
 
