@@ -58,7 +58,7 @@ fn priorities_are_raised_and_never_lowered() {
         rig.publish("t", of(255, message("highest"))).await;
         let refused = set(255).await.expect_err("lowered");
         assert_eq!((refused.code, refused.field.as_deref()), (Code::SettingFixed, Some("priorities")));
-        for out_of_range in [0, 257] {
+        for out_of_range in [0, punctual_types::limits::PRIORITIES_MAX + 1] {
             assert_eq!(set(out_of_range).await.expect_err("out of range").code, Code::InvalidField);
         }
     });

@@ -11,6 +11,7 @@
 
 mod command;
 mod facts;
+mod filter;
 pub mod format;
 mod hash;
 mod state;
@@ -21,6 +22,7 @@ pub use command::{
     SettleAnswer, SubscriptionProgress, SubscriptionStart,
 };
 pub use facts::Facts;
+pub use filter::{Filter, FilterError};
 pub use hash::HandleHash;
 pub use state::{
     Due, LeaseRef, OnKeyConflict, PartitionId, PartitionStats, Retry, Shard, ShardClock, ShardConfig,

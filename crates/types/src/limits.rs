@@ -74,3 +74,9 @@ pub const SHARDS_DEFAULT: u16 = 16;
 pub const SHARDS_MAX: u16 = 1024;
 /// Longest delay of a retry policy.
 pub const RETRY_DELAY_MAX: DelayMs = DelayMs::from_secs(365 * 24 * 3600);
+/// Bytes of a filter.
+pub const FILTER_BYTES_MAX: usize = 4 << 10;
+/// Tags or tests of headers in a filter.
+pub const FILTER_TERMS_MAX: usize = 64;
+/// Parentheses in each other in a filter.
+pub const FILTER_DEPTH_MAX: usize = 16;

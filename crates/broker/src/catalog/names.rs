@@ -100,6 +100,7 @@ impl Subscription {
             // An even share each: together they never exceed the bound (which is at least their number).
             max_in_flight: (self.settings.max_in_flight / u32::from(partitions)).max(1),
             paused: self.paused,
+            filter: None,
         }
     }
 }

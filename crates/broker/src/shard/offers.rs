@@ -175,11 +175,15 @@ impl Worker {
                 waiter.queued.fetch_add(batch.bytes(), Ordering::AcqRel);
                 place.send(batch);
             }
+            if leased.passed_over > 0 {
+                // What a filter passed over is settled, and a floor may have risen with it.
+                self.commit(seat).await?;
+            }
             self.pass(seat, at.partition.lane(lane));
             if !leased.progressed {
                 return Ok(());
             }
-            offered += count.max(1);
+            offered += (count + leased.passed_over).max(1);
         }
         self.offers.hungry.insert(at);
         self.unfinished = true;

@@ -13,6 +13,8 @@ use crate::{
 
 /// Records that were given back, read one by one in a command at most.
 const RETURNED_AT_ONCE: u32 = 64;
+/// Records that a command looks at when it may pass some over.
+const LOOKED_AT: u32 = 128;
 
 /// Whom to lease to, how much and for how long.
 #[derive(Clone, Copy, Debug)]
@@ -32,6 +34,8 @@ pub struct Leased {
     pub damaged: Vec<(Offset, crate::format::FormatError)>,
     /// Whether the reader came further, so that asking again makes sense.
     pub progressed: bool,
+    /// Messages that were passed over.
+    pub passed_over: u32,
 }
 
 /// A message that is now with a consumer.
@@ -69,6 +73,8 @@ impl Shard {
             let returned =
                 u32::try_from(reader.returned.len()).ok().filter(|returned| *returned <= RETURNED_AT_ONCE)?;
             let limit = max.checked_sub(returned).filter(|limit| *limit > 0)?;
+            let picks = self.subscription(id.into(), number)?.picks(id.lane);
+            let limit = if picks { limit.max(LOOKED_AT) } else { limit };
             let cursor = reader.cursor.max(reader.acks.floor());
             let window = |after, limit| {
                 let to = timeline.line.position;
@@ -142,12 +148,15 @@ impl Shard {
         let mut bytes = 0;
         for (offset, record) in candidates {
             assert!(offset < line, "offset {offset} of {id:?} was to be offered ahead of the line");
-            bytes += record.value.len() as u64;
-            if bytes > to.bytes_max && !leased.deliveries.is_empty() {
+            let full = leased.deliveries.len() >= to.max as usize;
+            let over = bytes + record.value.len() as u64 > to.bytes_max;
+            if full || over && !leased.deliveries.is_empty() {
                 break;
             }
+            let (size, before) = (record.value.len() as u64, leased.deliveries.len());
             leased.progressed = true;
             self.lease_one(id, number, offset, record, to, &mut leased, now);
+            bytes += if leased.deliveries.len() > before { size } else { 0 };
         }
         for (offset, position) in missing {
             // A ready record that its store does not have is damage, told and kept apart.
@@ -161,7 +170,12 @@ impl Shard {
         if let Some(subscription) = self.subscription_mut(id.into(), number) {
             subscription.totals.delivered += leased.deliveries.len() as u64;
             subscription.turn = subscription.turn.wrapping_add(1);
+            subscription.totals.filtered += u64::from(leased.passed_over);
             self.pen.lazy.insert(StateKey::SubscriptionTotals(id.topic, id.partition, number));
+        }
+        if leased.passed_over > 0 {
+            self.pen.touch(StateKey::SubscriptionTotals(id.topic, id.partition, number));
+            self.follow_floor(facts, id);
         }
         Answer::Leased(leased)
     }
@@ -200,6 +214,11 @@ impl Shard {
                 return;
             }
         };
+        if !subscription.rules.wants(id.lane, &record) {
+            self.settle(id, number, offset, None);
+            leased.passed_over += 1;
+            return;
+        }
         let failure = reader.failures.get(&offset).copied().unwrap_or_default();
         let attempt = Attempt(record.attempts.saturating_add(failure.count).saturating_add(1));
         let failed_before = (failure.count > 0).then_some(failure.first_delivered_at);

@@ -23,6 +23,8 @@ pub struct SubscriptionTotals {
     pub retried: u64,
     /// Messages dead-lettered.
     pub dead: u64,
+    /// Messages that its filter passed over.
+    pub filtered: u64,
 }
 
 impl SubscriptionTotals {
@@ -31,7 +33,7 @@ impl SubscriptionTotals {
     pub fn encode(&self) -> Bytes {
         let mut out = FieldWriter::new(VERSION, 48);
         out.number(1, self.delivered).number(2, self.acked).number(3, self.failed);
-        out.number(4, self.retried).number(5, self.dead);
+        out.number(4, self.retried).number(5, self.dead).number(6, self.filtered);
         out.finish()
     }
 
@@ -49,6 +51,7 @@ impl SubscriptionTotals {
                 3 => totals.failed = fields.as_number(&value)?,
                 4 => totals.retried = fields.as_number(&value)?,
                 5 => totals.dead = fields.as_number(&value)?,
+                6 => totals.filtered = fields.as_number(&value)?,
                 _ => {}
             }
         }

@@ -140,9 +140,12 @@ impl Reader {
         self.acks.settle(offset);
     }
 
-    /// Settles an offset that moved elsewhere: to a retry or to the dead letters.
+    /// Settles an offset without an ack: it moved elsewhere, or was passed over.
     pub(crate) fn settle_moved(&mut self, offset: Offset) {
-        self.contest(offset);
+        // Nobody has a receipt of what was never leased.
+        if self.returned.remove(&offset).is_some() || offset < self.leased_to {
+            self.contest(offset);
+        }
         self.acks.settle(offset);
     }
 }

@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use punctual_types::{DelayMs, Time, TopicNumber, limits};
+use punctual_types::{DelayMs, Lane, Time, TopicNumber, limits};
+
+use crate::{Filter, format::MessageRecord};
 
 /// When a message is to be due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +85,16 @@ pub struct SubscriptionRules {
     pub max_in_flight: u32,
     /// Whether nothing is offered.
     pub paused: bool,
+    /// Which messages it wants to see; all when `None`.
+    pub filter: Option<Arc<Filter>>,
+}
+
+impl SubscriptionRules {
+    /// Whether a message is to be seen. What is tried again was wanted when it was read first.
+    pub(crate) fn wants(&self, lane: Lane, record: &MessageRecord) -> bool {
+        let filter = self.filter.as_ref().filter(|_| matches!(lane, Lane::Priority(_)));
+        filter.is_none_or(|filter| filter.matches(record.tag.as_deref(), &record.headers))
+    }
 }
 
 impl Default for SubscriptionRules {
@@ -101,6 +113,7 @@ impl Default for SubscriptionRules {
             dead_letter_topic: TopicNumber(0),
             max_in_flight: 0,
             paused: true,
+            filter: None,
         }
     }
 }

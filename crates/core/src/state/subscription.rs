@@ -25,6 +25,11 @@ impl Subscription {
         self.readers.entry(lane).or_insert_with(|| Reader::new(floor))
     }
 
+    /// Whether it may pass over messages of a lane instead of taking them as they come.
+    pub(crate) fn picks(&self, lane: Lane) -> bool {
+        matches!(lane, Lane::Priority(_)) && self.rules.filter.is_some()
+    }
+
     pub(crate) fn count_held(&mut self, consumer: ConsumerNumber) {
         *self.held.entry(consumer).or_default() += 1;
     }

@@ -112,6 +112,9 @@ impl Stage {
 
     fn tell_leased(&mut self, leased: Leased) -> Vec<String> {
         let mut told: Vec<_> = leased.deliveries.iter().map(|delivery| self.tell_delivered(delivery)).collect();
+        if leased.passed_over > 0 {
+            told.push(format!("{} passed over", leased.passed_over));
+        }
         told.extend(leased.damaged.iter().map(|(offset, error)| format!("offset {offset} is damaged: {error}")));
         if told.is_empty() {
             told.push(if leased.progressed { "nothing yet".into() } else { "nothing".into() });
@@ -279,8 +282,9 @@ fn tell_stats(stats: &PartitionStats) -> Vec<String> {
     for subscription in &stats.subscriptions {
         let totals = subscription.totals;
         let oldest = subscription.oldest_due.map(|due| format!(", oldest due {}", due.unix_ms())).unwrap_or_default();
+        let filtered = (totals.filtered > 0).then(|| format!(", filtered {}", totals.filtered)).unwrap_or_default();
         told.push(format!(
-            "s{}: ready {}, leased {}, retrying {}; delivered {}, acked {}, failed {}, retried {}, dead {}{oldest}",
+            "s{}: ready {}, leased {}, retrying {}; delivered {}, acked {}, failed {}, retried {}, dead {}{filtered}{oldest}",
             subscription.subscription,
             subscription.ready,
             subscription.leased,

@@ -1,10 +1,14 @@
 //! What a transcript's verbs do.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+};
 
 use bytes::Bytes;
 use punctual_core::{
-    Command, LeaseRef, MessageHandle, NackItem, PartitionId, Retry, SubscriptionRules, SubscriptionStart, TopicRules,
+    Command, Filter, LeaseRef, MessageHandle, NackItem, PartitionId, Retry, SubscriptionRules, SubscriptionStart,
+    TopicRules,
 };
 use punctual_types::{DelayMs, Lane, MessageRef, Now, PartitionNumber, Position, Seq, Time, TimelineId, TopicNumber};
 
@@ -167,6 +171,7 @@ impl Stage {
             dead_letter_topic: words.after("dead").map_or(TopicNumber(9), |name| topic(name).topic),
             max_in_flight: words.number("in-flight").unwrap_or(100_000),
             paused: words.has("paused"),
+            filter: words.rest_after("filter").map(|text| Arc::new(Filter::parse(&text).expect("a filter"))),
         };
         let start = if words.has("latest") { SubscriptionStart::Latest } else { SubscriptionStart::Earliest };
         let (partition, subscription) = (self.partition(words), subscription(words.at(1)));

@@ -148,6 +148,7 @@ impl Rig {
             dead_letter_topic: DEAD.topic,
             max_in_flight: naive::IN_FLIGHT_MAX,
             paused: false,
+            filter: None,
         };
         let start = if earliest { SubscriptionStart::Earliest } else { SubscriptionStart::Latest };
         let partition = Naive::home(subscription).into();
