@@ -205,8 +205,8 @@ fn a_failure_keeps_its_bytes() {
 fn totals_keep_their_bytes() {
     let totals = PartitionTotals { published: 1, cancelled: 0x0203, expired: 4 };
     check(&PARTITION, totals, b"\x01\x01\x01\x01\x02\x02\x02\x03\x03\x01\x04");
-    let totals = SubscriptionTotals { delivered: 5, acked: 4, failed: 3, retried: 2, dead: 1 };
-    check(&SUBSCRIPTION, totals, b"\x01\x01\x01\x05\x02\x01\x04\x03\x01\x03\x04\x01\x02\x05\x01\x01");
+    let totals = SubscriptionTotals { delivered: 5, acked: 4, failed: 3, retried: 2, dead: 1, filtered: 6 };
+    check(&SUBSCRIPTION, totals, b"\x01\x01\x01\x05\x02\x01\x04\x03\x01\x03\x04\x01\x02\x05\x01\x01\x06\x01\x06");
 }
 
 #[test]
