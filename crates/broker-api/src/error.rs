@@ -104,6 +104,10 @@ codes! {
     InvalidCursor = "invalid_cursor", Invalid;
     /// A key, dedup id, ordering key or tag is empty or too long.
     InvalidHandle = "invalid_handle", Invalid;
+    /// A cron expression cannot be read, or never comes.
+    InvalidCron = "invalid_cron", Invalid;
+    /// A time zone is not in the IANA database.
+    UnknownTimezone = "unknown_timezone", Invalid;
     /// The feature is part of the contract and not yet built.
     NotSupported = "not_supported", Invalid;
     /// The request carries no token.
@@ -120,6 +124,8 @@ codes! {
     SubscriptionNotFound = "subscription_not_found", NotFound;
     /// There is no such message, or it was settled and reclaimed.
     MessageNotFound = "message_not_found", NotFound;
+    /// There is no such recurring schedule.
+    ScheduleNotFound = "schedule_not_found", NotFound;
     /// A scheduled message has the key.
     KeyConflict = "key_conflict", Conflict;
     /// The setting cannot be changed once the object is made.
@@ -138,6 +144,8 @@ codes! {
     Overloaded = "overloaded", Overloaded;
     /// The namespace has as many topics as it may.
     TooManyTopics = "too_many_topics", Overloaded;
+    /// The namespace has as many recurring schedules as it may.
+    TooManySchedules = "too_many_schedules", Overloaded;
     /// The broker has as many connections as it may.
     TooManyConnections = "too_many_connections", Overloaded;
     /// The disk is as full as publishing may make it.

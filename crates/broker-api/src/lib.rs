@@ -20,6 +20,7 @@ mod outcome;
 mod page;
 mod path;
 mod publish;
+mod schedule;
 mod settings;
 mod stats;
 pub mod time_text;
@@ -43,6 +44,7 @@ pub use outcome::{
 pub use page::{ListRequest, Page, PageRequest, TimeRange, TimelineBucket, TimelineRequest};
 pub use path::{SubscriptionPath, TopicPath};
 pub use publish::{NewMessage, OnConflict, PublishStatus, Published, When};
+pub use schedule::{CatchUp, SchedulePatch, SchedulePath, ScheduleRun, ScheduleSettings, ScheduleView};
 pub use settings::{
     Durability, NamespaceLimits, NamespacePatch, NamespaceSettings, OnExpiry, Patch, RetryPatch, RetryPolicy, SeekTo,
     Start, SubscriptionPatch, SubscriptionSettings, TopicPatch, TopicSettings,
@@ -50,4 +52,4 @@ pub use settings::{
 pub use stats::{NamespaceView, Put, SubscriptionStats, SubscriptionView, TopicStats, TopicView};
 pub use view::{MessageState, MessageView, SubscriptionMessageState, SubscriptionProgress};
 
-pub use punctual_types::{DelayMs, NameError, NamespaceName, SubscriptionName, Time, TopicName, parse_duration};
+pub use punctual_types::{DelayMs, NameError, NamespaceName, ScheduleName, SubscriptionName, Time, TopicName, parse_duration};

@@ -10,6 +10,7 @@ mod door;
 mod handle_text;
 mod metrics;
 mod random;
+mod schedule;
 mod shard;
 
 pub use clock::ClockConfig;

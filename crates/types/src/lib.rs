@@ -21,7 +21,7 @@ pub use batch::{Batch, Write};
 pub use duration::{DurationError, parse_duration};
 pub use index::{HashBits, IndexEntry, IndexKind, IndexPlace};
 pub use message_ref::MessageRef;
-pub use name::{NameError, NamespaceName, SubscriptionName, TopicName};
+pub use name::{NameError, NamespaceName, ScheduleName, SubscriptionName, TopicName};
 pub use numbers::{
     Attempt, CommitNumber, ConsumerNumber, Epoch, Offset, PartitionNumber, Seq, ShardNumber, SubscriptionNumber,
     TopicNumber, placement,

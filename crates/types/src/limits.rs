@@ -80,3 +80,19 @@ pub const FILTER_BYTES_MAX: usize = 4 << 10;
 pub const FILTER_TERMS_MAX: usize = 64;
 /// Parentheses in each other in a filter.
 pub const FILTER_DEPTH_MAX: usize = 16;
+/// Recurring schedules of a namespace.
+pub const SCHEDULES_MAX: usize = 1000;
+/// Bytes of a schedule's cron expression.
+pub const SCHEDULE_CRON_BYTES_MAX: usize = 255;
+/// Shortest period of a schedule: each run is a durable write of its own, and cron is no finer.
+pub const SCHEDULE_EVERY_MIN: DelayMs = DelayMs::from_secs(1);
+/// Longest jitter of a schedule.
+pub const SCHEDULE_JITTER_MAX: DelayMs = DelayMs::from_secs(24 * 3600);
+/// Missed runs that a schedule which catches up on all of them publishes: the latest.
+pub const SCHEDULE_CATCH_UP_MAX: usize = 1000;
+/// How late a run may be without counting as missed.
+pub const SCHEDULE_LATENESS_MAX: DelayMs = DelayMs::from_secs(60);
+/// Runs that are written at once.
+pub const SCHEDULE_STEP_RUNS_MAX: usize = 100;
+/// Times to come that a schedule shows.
+pub const SCHEDULE_NEXT_SHOWN: usize = 5;

@@ -1,4 +1,4 @@
-//! Names of namespaces, topics and subscriptions.
+//! Names of namespaces, topics, subscriptions and schedules.
 
 use std::{fmt, sync::Arc};
 
@@ -88,6 +88,10 @@ name! {
 name! {
     /// A subscription within its topic.
     SubscriptionName
+}
+name! {
+    /// A recurring schedule within its namespace.
+    ScheduleName
 }
 
 impl Default for NamespaceName {
