@@ -197,7 +197,10 @@ fn a_reader_and_its_acks_keep_their_bytes() {
 
 #[test]
 fn a_failure_keeps_its_bytes() {
-    check(&FAILURE, Failure { count: 2, first_delivered_at: time(0x0102) }, b"\x01\x01\x01\x02\x02\x02\x01\x02");
+    let failure = Failure { count: 2, first_delivered_at: time(0x0102), not_before: None, last_error: None };
+    check(&FAILURE, failure.clone(), b"\x01\x01\x01\x02\x02\x02\x01\x02");
+    let parked = Failure { not_before: Some(time(0x03)), last_error: Some("no".into()), ..failure };
+    check(&FAILURE, parked, b"\x01\x01\x01\x02\x02\x02\x01\x02\x03\x01\x03\x04\x02no");
     assert!(Failure::decode(Bytes::from_static(b"\x01\x01\x05\x01\0\0\0\0")).is_err(), "a count of 33 bits");
 }
 

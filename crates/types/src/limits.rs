@@ -74,6 +74,9 @@ pub const SHARDS_DEFAULT: u16 = 16;
 pub const SHARDS_MAX: u16 = 1024;
 /// Longest delay of a retry policy.
 pub const RETRY_DELAY_MAX: DelayMs = DelayMs::from_secs(365 * 24 * 3600);
+/// Messages of an ordered subscription that wait in one partition for an earlier one of their key, and
+/// as many that are in flight or to be tried again.
+pub const ORDERED_WAITING_MAX: usize = 10_000;
 /// Bytes of a filter.
 pub const FILTER_BYTES_MAX: usize = 4 << 10;
 /// Tags or tests of headers in a filter.

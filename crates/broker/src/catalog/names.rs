@@ -101,6 +101,7 @@ impl Subscription {
             max_in_flight: (self.settings.max_in_flight / u32::from(partitions)).max(1),
             paused: self.paused,
             filter: None,
+            ordered: self.settings.ordered,
         }
     }
 }

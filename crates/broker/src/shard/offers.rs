@@ -183,7 +183,7 @@ impl Worker {
             if !leased.progressed {
                 return Ok(());
             }
-            offered += (count + leased.passed_over).max(1);
+            offered += leased.looked_at.max(1);
         }
         self.offers.hungry.insert(at);
         self.unfinished = true;

@@ -1,16 +1,24 @@
-//! Taking back what leases have ended for.
+//! Taking back what leases have ended for, and letting go what was parked until now.
 
 use std::collections::BTreeSet;
 
 use punctual_types::{Now, Read};
 
 use super::{Answer, LeasePlace};
-use crate::{Facts, state::Shard};
+use crate::{
+    Facts,
+    state::{LeaseEnd, Shard},
+};
 
 impl Shard {
     fn ended(&self, limit: u32, now: Now) -> Vec<LeasePlace> {
         let ended = self.agenda.lease_ends.iter().take_while(|end| end.at <= now.floor);
         ended.take(limit as usize).map(|end| (end.timeline, end.subscription, end.offset)).collect()
+    }
+
+    fn unparked(&self, limit: u32, now: Now) -> Vec<LeaseEnd> {
+        let ended = self.agenda.parked.iter().take_while(|end| end.at <= now.floor);
+        ended.take(limit as usize).copied().collect()
     }
 
     pub(super) fn expire_leases_reads(&self, limit: u32, now: Now, facts: &Facts, wanted: &mut Vec<Read>) {
@@ -26,6 +34,16 @@ impl Shard {
         for place in self.ended(limit, now) {
             self.fail_in_place(place, facts, now);
             returned.insert((place.0.into(), place.1));
+        }
+        for end in self.unparked(limit, now) {
+            self.agenda.parked.remove(&end);
+            let Some(reader) = self.reader_mut(end.timeline, end.subscription) else { continue };
+            // What was parked before the shard was opened again is met where the reader comes to it.
+            if let Some(position) = reader.parked.remove(&end.offset).and_then(|parked| parked.position) {
+                reader.returned.insert(end.offset, position);
+            }
+            self.pen.changed.insert(end.timeline.into());
+            returned.insert((end.timeline.into(), end.subscription));
         }
         Answer::Returned(returned.into_iter().collect())
     }

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     Facts,
     format::{DeadLetter, MessageRecord, StateKey},
-    state::{Lease, PartitionId, Shard},
+    state::{Lease, LeaseEnd, Parked, PartitionId, Shard},
 };
 
 impl Shard {
@@ -42,6 +42,34 @@ impl Shard {
         let failure = reader.failures.entry(offset).or_default();
         failure.count += 1;
         failure.first_delivered_at = lease.first_delivered_at;
+        failure.not_before = None;
+        self.pen.touch(StateKey::Failure(timeline, number, offset));
+    }
+
+    /// Holds a failed message back at its own place until it may be tried again, so that nothing of
+    /// its ordering key overtakes it.
+    pub(super) fn park(
+        &mut self,
+        (timeline, number, offset): LeasePlace,
+        lease: &Lease,
+        not_before: Time,
+        error: Option<&str>,
+        now: Now,
+    ) {
+        let Some(subscription) = self.subscription_mut(timeline.into(), number) else { return };
+        subscription.totals.retried += 1;
+        let Some(reader) = subscription.readers.get_mut(&timeline.lane) else { return };
+        let failure = reader.failures.entry(offset).or_default();
+        failure.count += 1;
+        failure.first_delivered_at = lease.first_delivered_at;
+        failure.not_before = Some(not_before);
+        failure.last_error = error.map(str::to_owned).or(failure.last_error.take());
+        if not_before > now.floor {
+            reader.parked.insert(offset, Parked { not_before, position: Some(lease.position) });
+            self.agenda.parked.insert(LeaseEnd { at: not_before, timeline, subscription: number, offset });
+        } else {
+            reader.returned.insert(offset, lease.position);
+        }
         self.pen.touch(StateKey::Failure(timeline, number, offset));
     }
 
@@ -62,6 +90,8 @@ impl Shard {
         facts: &mut Facts,
         now: Now,
     ) -> bool {
+        let at_its_place = self.reader(timeline, number).and_then(|reader| reader.failures.get(&offset));
+        let last_error = error.map(str::to_owned).or(at_its_place.and_then(|failure| failure.last_error.clone()));
         let record = facts.record(timeline, lease.position).cloned();
         let Some(mut record) = record.and_then(|bytes| MessageRecord::decode(bytes).ok()) else { return false };
         let partition = PartitionId::from(timeline);
@@ -79,7 +109,7 @@ impl Shard {
             subscription: name.to_string(),
             attempts: lease.attempt.0,
             first_delivered_at: Some(lease.first_delivered_at),
-            last_error: error.map(str::to_owned).or(record.last_error.take()),
+            last_error: last_error.or(record.last_error.take()),
         });
         // Where it lies now it starts over: its readers there count their own attempts.
         record.attempts = 0;

@@ -8,7 +8,7 @@ use super::Answer;
 use crate::{
     Facts,
     format::{MessageRecord, StateKey},
-    state::{Lease, LeaseEnd, LeaseRef, Shard},
+    state::{Lease, LeaseEnd, LeaseRef, Shard, Turn},
 };
 
 /// Records that were given back, read one by one in a command at most.
@@ -36,6 +36,8 @@ pub struct Leased {
     pub progressed: bool,
     /// Messages that were passed over.
     pub passed_over: u32,
+    /// Messages that were looked at.
+    pub looked_at: u32,
 }
 
 /// A message that is now with a consumer.
@@ -154,8 +156,11 @@ impl Shard {
                 break;
             }
             let (size, before) = (record.value.len() as u64, leased.deliveries.len());
+            leased.looked_at += 1;
+            if !self.lease_one(id, number, offset, record, to, &mut leased, now) {
+                break;
+            }
             leased.progressed = true;
-            self.lease_one(id, number, offset, record, to, &mut leased, now);
             bytes += if leased.deliveries.len() > before { size } else { 0 };
         }
         for (offset, position) in missing {
@@ -180,6 +185,8 @@ impl Shard {
         Answer::Leased(leased)
     }
 
+    /// Leases a message, or passes it over, or lets it wait; `false` when the reader must stop before
+    /// it.
     #[expect(clippy::too_many_arguments, reason = "one step of `lease`, taken apart for its length")]
     fn lease_one(
         &mut self,
@@ -190,36 +197,52 @@ impl Shard {
         to: &LeaseTo,
         leased: &mut Leased,
         now: Now,
-    ) {
-        let epoch = self.meta.epoch;
-        let Some(partition) = self.partitions.get_mut(&id.into()) else { return };
-        let Some(timeline) = partition.timelines.get(&id.lane) else { return };
-        let Some(subscription) = partition.subscriptions.get_mut(&number) else { return };
+    ) -> bool {
+        let (epoch, hash) = (self.meta.epoch, self.config.hash);
+        let Some(partition) = self.partitions.get_mut(&id.into()) else { return false };
+        let Some(timeline) = partition.timelines.get(&id.lane) else { return false };
+        let Some(subscription) = partition.subscriptions.get_mut(&number) else { return false };
         let lease_ms = to.lease.unwrap_or(subscription.rules.lease);
-        let Some(reader) = subscription.readers.get_mut(&id.lane) else { return };
+        let Some(reader) = subscription.readers.get_mut(&id.lane) else { return false };
+        let before = (reader.cursor, reader.cursor_position);
         if offset >= reader.cursor {
             reader.cursor = offset.next();
             reader.cursor_position = Some(stored.position);
         }
         if reader.acks.is_settled(offset) {
-            return;
+            return true;
         }
         let position: Position = stored.position;
-        let record = match MessageRecord::decode(stored.value) {
+        let mut record = match MessageRecord::decode(stored.value) {
             Ok(record) => record,
             Err(error) => {
                 reader.returned.remove(&offset);
                 reader.damaged.insert(offset, position);
                 leased.damaged.push((offset, error));
-                return;
+                return true;
             }
         };
         if !subscription.rules.wants(id.lane, &record) {
             self.settle(id, number, offset, None);
             leased.passed_over += 1;
-            return;
+            return true;
         }
-        let failure = reader.failures.get(&offset).copied().unwrap_or_default();
+        if let Some(key) = record.ordering_key.as_ref().filter(|_| subscription.rules.ordered) {
+            match reader.order.enter(hash.of(key.as_bytes()), offset, position) {
+                Turn::Goes => {}
+                Turn::Waits => return true,
+                Turn::Full => {
+                    (reader.cursor, reader.cursor_position) = before;
+                    return false;
+                }
+            }
+        }
+        if let Some(parked) = reader.parked.get_mut(&offset) {
+            parked.position = Some(position);
+            return true;
+        }
+        let failure = reader.failures.get(&offset).cloned().unwrap_or_default();
+        record.last_error = failure.last_error.or(record.last_error);
         let attempt = Attempt(record.attempts.saturating_add(failure.count).saturating_add(1));
         let failed_before = (failure.count > 0).then_some(failure.first_delivered_at);
         let first_delivered_at = record.first_delivered_at.or(failed_before).unwrap_or(now.floor);
@@ -239,5 +262,6 @@ impl Shard {
             offered_at: timeline.crossings.crossed_at(offset).unwrap_or(position.due),
             expires_at,
         });
+        true
     }
 }

@@ -158,7 +158,8 @@ pub enum Command {
         /// Whether it said so: then attempts are not raised.
         graceful: bool,
     },
-    /// Take back what leases have ended for, at most so many.
+    /// Take back what leases have ended for, and let go what was parked until now, at most so many
+    /// of each.
     ExpireLeases {
         /// How many.
         limit: u32,

@@ -1,4 +1,5 @@
-//! Nacking: the original is settled and a copy goes to the subscription's own retry timeline.
+//! Nacking: the original is settled and a copy goes to the subscription's own retry timeline. An
+//! ordered subscription tries again in place.
 
 use std::collections::BTreeSet;
 
@@ -76,6 +77,17 @@ impl Shard {
             self.count_failed(place);
             return NackAnswer::DeadLettered;
         }
+        let rules = self.subscription(timeline.into(), number).map(|subscription| &subscription.rules);
+        let (policy, ordered) = (rules.map(|rules| rules.retry), rules.is_some_and(|rules| rules.ordered));
+        let delay = delay.or_else(|| Some(policy?.delay(lease.attempt.0, item.random))).unwrap_or_default();
+        // The door has refused delays that end after the year 9999; what is left of one that would
+        // is a millisecond's difference between its clock and ours.
+        let due = if delay == DelayMs::ZERO { now.floor } else { now.ceil.saturating_add(delay) };
+        if ordered {
+            self.park(place, &lease, due, error, now);
+            self.count_failed(place);
+            return NackAnswer::Retry;
+        }
         let stored = facts.record(timeline, lease.position).cloned();
         let Some(mut record) = stored.and_then(|bytes| MessageRecord::decode(bytes).ok()) else {
             // It was read when it was leased; now it cannot be. Keep it where it is.
@@ -84,14 +96,9 @@ impl Shard {
             }
             return NackAnswer::Retry;
         };
-        let policy = self.subscription(timeline.into(), number).map(|subscription| subscription.rules.retry);
-        let delay = delay.or_else(|| Some(policy?.delay(lease.attempt.0, item.random))).unwrap_or_default();
         record.attempts = lease.attempt.0;
         record.first_delivered_at = Some(lease.first_delivered_at);
         record.last_error = error.map(str::to_owned).or(record.last_error.take());
-        // The door has refused delays that end after the year 9999; what is left of one that would
-        // is a millisecond's difference between its clock and ours.
-        let due = if delay == DelayMs::ZERO { now.floor } else { now.ceil.saturating_add(delay) };
         let retry = timeline.lane(Lane::Retry(number));
         self.insert(facts, retry, due, |_| record.encode());
         self.pen.touch(StateKey::Reader(retry, number));

@@ -55,10 +55,7 @@ impl Shard {
     fn seek_reader(&mut self, id: TimelineId, number: SubscriptionNumber, floor: Offset) {
         let Some(reader) = self.reader(id, number) else { return };
         let pieces: Vec<_> = reader.pieces(id, number).collect();
-        let leased: Vec<_> = reader.leases.keys().copied().collect();
-        for offset in leased {
-            self.end_lease(id, number, offset);
-        }
+        self.forget_deadlines(id, number);
         self.pen.dirty.extend(pieces);
         self.pen.touch(StateKey::Reader(id, number));
         if let Some(reader) = self.reader_mut(id, number) {

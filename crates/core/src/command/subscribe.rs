@@ -70,16 +70,16 @@ impl Shard {
     /// be dropped.
     pub(super) fn unsubscribe(&mut self, id: PartitionId, number: SubscriptionNumber, facts: &mut Facts) -> Answer {
         let Some(subscription) = self.subscription(id, number) else { return Answer::Done };
-        let (mut leased, mut pieces) = (Vec::new(), Vec::new());
+        let (mut timelines, mut pieces) = (Vec::new(), Vec::new());
         for (lane, reader) in &subscription.readers {
             let timeline = id.lane(*lane);
             pieces.push(StateKey::Reader(timeline, number));
             pieces.extend(reader.pieces(timeline, number));
-            leased.extend(reader.leases.keys().map(|offset| (timeline, *offset)));
+            timelines.push(timeline);
         }
         self.pen.dirty.extend(pieces);
-        for (timeline, offset) in leased {
-            self.end_lease(timeline, number, offset);
+        for timeline in timelines {
+            self.forget_deadlines(timeline, number);
         }
         self.pen.touch(StateKey::SubscriptionTotals(id.topic, id.partition, number));
         let Some(partition) = self.partitions.get_mut(&id) else { return Answer::Done };

@@ -11,13 +11,17 @@ use super::{
 const WHAT: &str = "failure";
 const VERSION: u8 = 1;
 
-/// How often a message failed at its place, and when it was first delivered.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// How often a message failed at its place, when it was first delivered, and how it goes on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Failure {
     /// Failed deliveries at this place.
     pub count: u32,
     /// The first delivery.
     pub first_delivered_at: Time,
+    /// Not to be offered before this: an ordered subscription tries again in place.
+    pub not_before: Option<Time>,
+    /// What the consumer said.
+    pub last_error: Option<String>,
 }
 
 impl Failure {
@@ -26,6 +30,7 @@ impl Failure {
     pub fn encode(&self) -> Bytes {
         let mut out = FieldWriter::new(VERSION, 24);
         out.number(1, self.count.into()).number(2, self.first_delivered_at.unix_ms());
+        out.number(3, self.not_before.map_or(0, Time::unix_ms)).text(4, self.last_error.as_deref());
         out.finish()
     }
 
@@ -43,6 +48,8 @@ impl Failure {
                         .map_err(|_| FormatError::new(WHAT, "has a count of more than 32 bits"))?;
                 }
                 2 => failure.first_delivered_at = fields.as_time(&value)?,
+                3 => failure.not_before = Some(fields.as_time(&value)?),
+                4 => failure.last_error = Some(fields.as_text(&value)?),
                 _ => {}
             }
         }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use punctual_types::{Offset, SubscriptionNumber, Time, TimelineId};
 
-/// When which lease ends.
+/// When which lease, or which parking, ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LeaseEnd {
     pub(crate) at: Time,
@@ -20,6 +20,8 @@ pub(crate) struct Agenda {
     pub(crate) due: BTreeSet<(Time, TimelineId)>,
     /// Ends of leases.
     pub(crate) lease_ends: BTreeSet<LeaseEnd>,
+    /// When what is parked may be offered again.
+    pub(crate) parked: BTreeSet<LeaseEnd>,
     /// Timelines whose readers have left the floor far behind.
     pub(crate) floors: BTreeSet<TimelineId>,
 }

@@ -70,6 +70,13 @@ impl Shard {
         if reader.failures.remove(&offset).is_some() {
             self.pen.touch(StateKey::Failure(id, number, offset));
         }
+        if let Some(parked) = reader.parked.remove(&offset) {
+            let end = LeaseEnd { at: parked.not_before, timeline: id, subscription: number, offset };
+            self.agenda.parked.remove(&end);
+        }
+        if let Some((next, position)) = reader.order.leave(offset) {
+            reader.returned.insert(next, position);
+        }
         self.pen.touch(StateKey::Reader(id, number));
         let chunk = super::ack_set::AckSet::chunk_of;
         if before.1 > 0 || offset != before.0 {
@@ -93,6 +100,25 @@ impl Shard {
         self.pen.changed.insert(id.into());
         self.agenda.lease_ends.remove(&LeaseEnd { at: lease.expires_at, timeline: id, subscription: number, offset });
         Some(lease)
+    }
+
+    /// Forgets the deadlines of what a reader has leased or parked, which is about to go.
+    pub(crate) fn forget_deadlines(&mut self, id: TimelineId, number: SubscriptionNumber) {
+        let Some(reader) = self.reader(id, number) else { return };
+        let leased: Vec<_> = reader.leases.keys().copied().collect();
+        let end = |(offset, parked): (&Offset, &super::Parked)| LeaseEnd {
+            at: parked.not_before,
+            timeline: id,
+            subscription: number,
+            offset: *offset,
+        };
+        let parked: Vec<_> = reader.parked.iter().map(end).collect();
+        for offset in leased {
+            self.end_lease(id, number, offset);
+        }
+        for end in parked {
+            self.agenda.parked.remove(&end);
+        }
     }
 
     /// Lets a timeline's floor follow its readers: at once when they have come to the line, and

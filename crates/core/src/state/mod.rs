@@ -4,6 +4,7 @@ mod ack_set;
 mod agenda;
 mod change;
 mod crossings;
+mod order;
 mod partition;
 mod pen;
 mod reader;
@@ -15,7 +16,8 @@ mod subscription;
 mod timeline;
 
 pub(crate) use agenda::LeaseEnd;
-pub(crate) use reader::{Lease, Reader, Receipt as ReceiptState};
+pub(crate) use order::Turn;
+pub(crate) use reader::{Lease, Parked, Reader, Receipt as ReceiptState};
 pub use rules::{Due, OnKeyConflict, Retry, SubscriptionRules, TopicRules};
 pub use shard::{LeaseRef, PartitionId, Shard, ShardClock, ShardConfig};
 pub use stats::{PartitionStats, SubscriptionStats};

@@ -41,7 +41,7 @@ impl Partition {
     pub(crate) fn next_lane(&self, subscription: &Subscription) -> Option<Lane> {
         let waits = |(lane, reader): (&Lane, &super::reader::Reader)| {
             let line = self.timelines.get(lane)?.line.offset;
-            (reader.ready(line) > 0).then_some(*lane)
+            reader.offers(line).then_some(*lane)
         };
         let lanes = || subscription.readers.iter().rev().filter_map(waits);
         let fresh = lanes().find(|lane| matches!(lane, Lane::Priority(_)));
@@ -62,7 +62,8 @@ impl Partition {
                 subscription: *number,
                 ready: self.ready(subscription),
                 leased: subscription.leased(),
-                retrying: self.timelines.get(&Lane::Retry(*number)).map_or(0, |timeline| timeline.scheduled),
+                retrying: self.timelines.get(&Lane::Retry(*number)).map_or(0, |timeline| timeline.scheduled)
+                    + subscription.parked(),
                 totals: subscription.totals,
                 oldest_due: None,
             });

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use punctual_types::{Attempt, ConsumerNumber, Offset, Position, SubscriptionNumber, Time, TimelineId};
 
-use super::ack_set::AckSet;
+use super::{ack_set::AckSet, order::Order};
 use crate::format::{StateKey, failure::Failure};
 
 /// Offsets whose settling lease is remembered at most.
@@ -20,6 +20,14 @@ pub(crate) struct Lease {
     pub(crate) position: Position,
     pub(crate) expires_at: Time,
     pub(crate) first_delivered_at: Time,
+}
+
+/// A message that is to be tried again at its own place, and not before its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Parked {
+    pub(crate) not_before: Time,
+    /// Where it lies, once that was read.
+    pub(crate) position: Option<Position>,
 }
 
 /// What a receipt stands for.
@@ -46,6 +54,10 @@ pub(crate) struct Reader {
     pub(crate) leases: BTreeMap<Offset, Lease>,
     /// Failed deliveries of what is back at its place.
     pub(crate) failures: BTreeMap<Offset, Failure>,
+    /// Failed, and not to be offered before their time. Only on ordered subscriptions.
+    pub(crate) parked: BTreeMap<Offset, Parked>,
+    /// Who waits for whom. Only on ordered subscriptions.
+    pub(crate) order: Order,
     /// Records that cannot be read: neither offered nor settled, so that nothing is lost by them.
     pub(crate) damaged: BTreeMap<Offset, Position>,
     /// Settled offsets that were leased more than once or not settled by an ack, with the lease
@@ -68,6 +80,8 @@ impl Reader {
             returned: BTreeMap::new(),
             leases: BTreeMap::new(),
             failures: BTreeMap::new(),
+            parked: BTreeMap::new(),
+            order: Order::default(),
             damaged: BTreeMap::new(),
             contested: BTreeMap::new(),
             contested_floor: floor,
@@ -78,7 +92,13 @@ impl Reader {
     /// Deliveries that wait, when the line's next offset is `line`.
     pub(crate) fn ready(&self, line: Offset) -> u64 {
         let unsettled = line.0.saturating_sub(self.acks.floor().0).saturating_sub(self.acks.above());
-        unsettled.saturating_sub(self.leases.len() as u64 + self.damaged.len() as u64)
+        let held_back = self.parked.len() as u64 + self.order.waiting();
+        unsettled.saturating_sub(self.leases.len() as u64 + self.damaged.len() as u64 + held_back)
+    }
+
+    /// Whether a lease would come further, when the line's next offset is `line`.
+    pub(crate) fn offers(&self, line: Offset) -> bool {
+        self.ready(line) > 0 && (!self.order.is_stopped() || !self.returned.is_empty())
     }
 
     /// What became of the lease that a receipt names.
@@ -155,6 +175,11 @@ impl Reader {
     pub(crate) fn reopened(mut self) -> Self {
         self.cursor = self.acks.floor();
         self.cursor_position = None;
+        let parked = |(offset, failure): (&Offset, &Failure)| {
+            let not_before = failure.not_before?;
+            Some((*offset, Parked { not_before, position: None }))
+        };
+        self.parked = self.failures.iter().filter_map(parked).collect();
         self
     }
 }

@@ -87,6 +87,8 @@ pub struct SubscriptionRules {
     pub paused: bool,
     /// Which messages it wants to see; all when `None`.
     pub filter: Option<Arc<Filter>>,
+    /// Whether messages of an ordering key go one at a time and in order.
+    pub ordered: bool,
 }
 
 impl SubscriptionRules {
@@ -114,6 +116,7 @@ impl Default for SubscriptionRules {
             max_in_flight: 0,
             paused: true,
             filter: None,
+            ordered: false,
         }
     }
 }

@@ -7,7 +7,13 @@ use punctual_types::{
     TimelineId, TopicNumber,
 };
 
-use super::{agenda::Agenda, partition::Partition, pen::Pen, subscription::Subscription, timeline::Timeline};
+use super::{
+    agenda::{Agenda, LeaseEnd},
+    partition::Partition,
+    pen::Pen,
+    subscription::Subscription,
+    timeline::Timeline,
+};
 use crate::{
     HandleHash,
     format::{StateKey, shard_meta::ShardMeta},
@@ -158,14 +164,15 @@ impl Shard {
             self.timeline(*id).is_some_and(|timeline| timeline.blocked_on.is_none_or(|seq| seq <= durable))
         };
         let due = self.agenda.due.iter().find(|(_, id)| unblocked(id)).map(|(time, _)| *time);
-        let lease = self.agenda.lease_ends.first().map(|end| end.at);
-        [due, lease].into_iter().flatten().min()
+        let ends = [&self.agenda.lease_ends, &self.agenda.parked].map(|ends| ends.first().map(|end| end.at));
+        due.into_iter().chain(ends.into_iter().flatten()).min()
     }
 
-    /// Whether a lease has ended by now.
+    /// Whether a lease has ended by now, or something parked may be offered again.
     #[must_use]
     pub fn has_ended_leases(&self, now: Time) -> bool {
-        self.agenda.lease_ends.first().is_some_and(|end| end.at <= now)
+        let ended = |ends: &BTreeSet<LeaseEnd>| ends.first().is_some_and(|end| end.at <= now);
+        ended(&self.agenda.lease_ends) || ended(&self.agenda.parked)
     }
 
     /// A timeline whose floor may rise, if there is one.
@@ -179,7 +186,7 @@ impl Shard {
     pub fn offers(&self, partition: PartitionId, subscription: SubscriptionNumber) -> Option<(Lane, u32)> {
         let partition = self.partitions.get(&partition)?;
         let subscription = partition.subscriptions.get(&subscription)?;
-        let room = u64::from(subscription.rules.max_in_flight).saturating_sub(subscription.leased());
+        let room = subscription.room();
         if subscription.rules.paused || room == 0 {
             return None;
         }

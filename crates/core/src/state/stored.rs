@@ -66,12 +66,19 @@ impl Shard {
         self.meta.epoch = Epoch(self.meta.epoch.0 + 1);
         self.meta.time = self.meta.time.max(now.floor);
         self.pen.touch(StateKey::Shard);
-        for partition in self.partitions.values_mut() {
-            for reader in
-                partition.subscriptions.values_mut().flat_map(|subscription| subscription.readers.values_mut())
-            {
-                // Who settled what before this ownership is not known.
-                *reader = std::mem::replace(reader, super::Reader::new(Offset(0))).reopened();
+        for (id, partition) in &mut self.partitions {
+            for (number, subscription) in &mut partition.subscriptions {
+                for (lane, reader) in &mut subscription.readers {
+                    // Who settled what before this ownership is not known.
+                    *reader = std::mem::replace(reader, super::Reader::new(Offset(0))).reopened();
+                    let end = |(offset, parked): (&Offset, &super::Parked)| super::LeaseEnd {
+                        at: parked.not_before,
+                        timeline: id.lane(*lane),
+                        subscription: *number,
+                        offset: *offset,
+                    };
+                    self.agenda.parked.extend(reader.parked.iter().map(end));
+                }
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use punctual_types::{ConsumerNumber, Lane, Offset};
+use punctual_types::{ConsumerNumber, Lane, Offset, limits};
 
 use super::{reader::Reader, rules::SubscriptionRules};
 use crate::format::subscription_totals::SubscriptionTotals;
@@ -27,7 +27,21 @@ impl Subscription {
 
     /// Whether it may pass over messages of a lane instead of taking them as they come.
     pub(crate) fn picks(&self, lane: Lane) -> bool {
-        matches!(lane, Lane::Priority(_)) && self.rules.filter.is_some()
+        self.rules.ordered || matches!(lane, Lane::Priority(_)) && self.rules.filter.is_some()
+    }
+
+    /// How many messages wait at their places to be tried again.
+    pub(crate) fn parked(&self) -> u64 {
+        self.readers.values().map(|reader| reader.parked.len() as u64).sum()
+    }
+
+    /// How many more messages consumers may have.
+    pub(crate) fn room(&self) -> u64 {
+        let leased = self.leased();
+        let room = u64::from(self.rules.max_in_flight).saturating_sub(leased);
+        // Each that is in flight may have to be parked.
+        let parking = (limits::ORDERED_WAITING_MAX as u64).saturating_sub(leased + self.parked());
+        if self.rules.ordered { room.min(parking) } else { room }
     }
 
     pub(crate) fn count_held(&mut self, consumer: ConsumerNumber) {

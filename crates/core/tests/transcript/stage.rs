@@ -171,6 +171,7 @@ impl Stage {
             dead_letter_topic: words.after("dead").map_or(TopicNumber(9), |name| topic(name).topic),
             max_in_flight: words.number("in-flight").unwrap_or(100_000),
             paused: words.has("paused"),
+            ordered: words.has("ordered"),
             filter: words.rest_after("filter").map(|text| Arc::new(Filter::parse(&text).expect("a filter"))),
         };
         let start = if words.has("latest") { SubscriptionStart::Latest } else { SubscriptionStart::Earliest };

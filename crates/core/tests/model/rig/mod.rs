@@ -149,6 +149,7 @@ impl Rig {
             max_in_flight: naive::IN_FLIGHT_MAX,
             paused: false,
             filter: None,
+            ordered: false,
         };
         let start = if earliest { SubscriptionStart::Earliest } else { SubscriptionStart::Latest };
         let partition = Naive::home(subscription).into();
