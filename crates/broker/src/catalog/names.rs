@@ -102,6 +102,8 @@ impl Subscription {
             paused: self.paused,
             filter: None,
             ordered: self.settings.ordered,
+            breaker: None,
+            pace: None,
         }
     }
 }

@@ -15,8 +15,7 @@ impl CronDateTime for Wall {
         // Neither month, day, hour, minute nor second is ever negative.
         let part = |part: i8| part.unsigned_abs().into();
         let date = CivilDate::from_parts_unchecked(self.0.year().into(), part(self.0.month()), part(self.0.day()));
-        let time =
-            CivilTime::from_parts_unchecked(part(self.0.hour()), part(self.0.minute()), part(self.0.second()));
+        let time = CivilTime::from_parts_unchecked(part(self.0.hour()), part(self.0.minute()), part(self.0.second()));
         CivilDateTime::new(date, time)
     }
 

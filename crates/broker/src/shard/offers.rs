@@ -135,8 +135,9 @@ impl Worker {
         let Some(seat) = self.seat_of(at.shard) else { return Ok(()) };
         let mut offered = 0;
         while offered < OFFER_TURN_MAX {
+            let now = self.clock.now();
             let Some(shard) = self.seats.get(seat).map(|place| &place.shard) else { return Ok(()) };
-            let Some((lane, room)) = shard.offers(at.partition, at.subscription) else { return Ok(()) };
+            let Some((lane, room)) = shard.offers(at.partition, at.subscription, now.floor) else { return Ok(()) };
             let own_room = |waiter: &Waiter| {
                 let held = || shard.held_by(at.partition, at.subscription, waiter.consumer);
                 waiter.in_flight_max.map_or(u32::MAX, |most| most.saturating_sub(held()))
@@ -161,7 +162,6 @@ impl Worker {
                 bytes_max: waiter.bytes_max,
                 lease: waiter.lease,
             };
-            let now = self.clock.now();
             let Answer::Leased(leased) = self.ask_own(seat, command, now).await? else { return Ok(()) };
             let count = u32::try_from(leased.deliveries.len()).unwrap_or(u32::MAX);
             waiter.credit.settle(taken, count);

@@ -39,6 +39,7 @@ impl Shard {
                     touched.insert((lease.timeline, lease.subscription));
                     if let Some(subscription) = self.subscription_mut(lease.timeline.into(), lease.subscription) {
                         subscription.totals.acked += 1;
+                        subscription.breaker.acked(lease.serial);
                     }
                     SettleAnswer::Done
                 }

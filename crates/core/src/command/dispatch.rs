@@ -54,7 +54,7 @@ impl Shard {
             }
             Command::RaiseFloor { timeline } => self.raise_floor_reads(*timeline, facts, &mut wanted),
             Command::Lease { partition, subscription, lane, max, bytes_max, .. } => {
-                self.lease_reads(partition.lane(*lane), *subscription, *max, *bytes_max, facts, &mut wanted);
+                self.lease_reads(partition.lane(*lane), *subscription, *max, *bytes_max, now, facts, &mut wanted);
             }
             Command::Nack { items, .. } => self.nack_reads(items, facts, &mut wanted),
             Command::Disconnect { partition, subscription, consumer, graceful: false } => {

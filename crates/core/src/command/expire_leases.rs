@@ -1,13 +1,13 @@
-//! Taking back what leases have ended for, and letting go what was parked until now.
+//! Taking back what leases have ended for, and letting go what was held up until now.
 
 use std::collections::BTreeSet;
 
-use punctual_types::{Now, Read};
+use punctual_types::{Now, Read, SubscriptionNumber, Time};
 
 use super::{Answer, LeasePlace};
 use crate::{
     Facts,
-    state::{LeaseEnd, Shard},
+    state::{LeaseEnd, PartitionId, Shard},
 };
 
 impl Shard {
@@ -19,6 +19,11 @@ impl Shard {
     fn unparked(&self, limit: u32, now: Now) -> Vec<LeaseEnd> {
         let ended = self.agenda.parked.iter().take_while(|end| end.at <= now.floor);
         ended.take(limit as usize).copied().collect()
+    }
+
+    fn resumed(&self, limit: u32, now: Now) -> Vec<(Time, PartitionId, SubscriptionNumber)> {
+        let resumed = self.agenda.resumes.iter().take_while(|(at, ..)| *at <= now.floor);
+        resumed.take(limit as usize).copied().collect()
     }
 
     pub(super) fn expire_leases_reads(&self, limit: u32, now: Now, facts: &Facts, wanted: &mut Vec<Read>) {
@@ -44,6 +49,12 @@ impl Shard {
             }
             self.pen.changed.insert(end.timeline.into());
             returned.insert((end.timeline.into(), end.subscription));
+        }
+        for resumes in self.resumed(limit, now) {
+            self.agenda.resumes.remove(&resumes);
+            let (_, partition, number) = resumes;
+            self.pen.changed.insert(partition);
+            returned.insert((partition, number));
         }
         Answer::Returned(returned.into_iter().collect())
     }

@@ -33,7 +33,7 @@ impl Shard {
         let (timeline, number, offset) = place;
         let last = self.is_last_attempt(place);
         let Some(lease) = self.end_lease(timeline, number, offset) else { return };
-        self.count_failed(place);
+        self.count_failed(place, lease.serial, now);
         if last && self.dead_letter(place, &lease, None, facts, now) {
             return;
         }
@@ -73,9 +73,12 @@ impl Shard {
         self.pen.touch(StateKey::Failure(timeline, number, offset));
     }
 
-    pub(super) fn count_failed(&mut self, (timeline, number, _): LeasePlace) {
-        if let Some(subscription) = self.subscription_mut(timeline.into(), number) {
+    pub(super) fn count_failed(&mut self, (timeline, number, _): LeasePlace, serial: u64, now: Now) {
+        let partition = PartitionId::from(timeline);
+        if let Some(subscription) = self.subscription_mut(partition, number) {
             subscription.totals.failed += 1;
+            let opened = subscription.rules.breaker.and_then(|rules| subscription.breaker.failed(serial, &rules, now));
+            self.agenda.resumes.extend(opened.map(|until| (until, partition, number)));
         }
         self.pen.touch(StateKey::SubscriptionTotals(timeline.topic, timeline.partition, number));
     }

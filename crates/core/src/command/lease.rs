@@ -8,7 +8,7 @@ use super::Answer;
 use crate::{
     Facts,
     format::{MessageRecord, StateKey},
-    state::{Lease, LeaseEnd, LeaseRef, Shard, Turn},
+    state::{Lease, LeaseEnd, LeaseRef, PartitionId, Probe, Shard, Turn},
 };
 
 /// Records that were given back, read one by one in a command at most.
@@ -105,15 +105,23 @@ impl Shard {
         reads().unwrap_or_default()
     }
 
+    /// How much of what was asked for the subscription may have now.
+    fn most(&self, id: TimelineId, number: SubscriptionNumber, max: u32, now: Now) -> u32 {
+        let allowance = self.subscription(id.into(), number).map_or(0, |it| it.allowance(now.floor));
+        u32::try_from(allowance).unwrap_or(u32::MAX).min(max)
+    }
+
     pub(super) fn lease_reads(
         &self,
         id: TimelineId,
         number: SubscriptionNumber,
         max: u32,
         bytes_max: u64,
+        now: Now,
         facts: &Facts,
         wanted: &mut Vec<Read>,
     ) {
+        let max = self.most(id, number, max, now);
         let Some(reader) = self.reader(id, number) else { return };
         for position in reader.returned.values().take(max.min(RETURNED_AT_ONCE) as usize) {
             facts.want(wanted, Read::Record { timeline: id, position: *position });
@@ -131,6 +139,7 @@ impl Shard {
         facts: &mut Facts,
         now: Now,
     ) -> Answer {
+        let to = &LeaseTo { max: self.most(id, number, to.max, now), ..*to };
         let reads = self.fresh_reads(id, number, to.max, to.bytes_max, facts);
         let Some(line) = self.timeline(id).map(|timeline| timeline.line.offset) else { return Answer::Gone };
         let Some(reader) = self.reader(id, number) else { return Answer::Gone };
@@ -172,11 +181,16 @@ impl Shard {
                 reader.damaged.insert(offset, position);
             }
         }
-        if let Some(subscription) = self.subscription_mut(id.into(), number) {
+        let partition = PartitionId::from(id);
+        if let Some(subscription) = self.subscription_mut(partition, number) {
+            let count = leased.deliveries.len() as u64;
+            let paced = subscription.rules.pace.filter(|_| count > 0);
+            let resumes = paced.and_then(|pace| subscription.pacer.spent(count, pace, now.floor));
             subscription.totals.delivered += leased.deliveries.len() as u64;
             subscription.turn = subscription.turn.wrapping_add(1);
             subscription.totals.filtered += u64::from(leased.passed_over);
             self.pen.lazy.insert(StateKey::SubscriptionTotals(id.topic, id.partition, number));
+            self.agenda.resumes.extend(resumes.map(|at| (at, partition, number)));
         }
         if leased.passed_over > 0 {
             self.pen.touch(StateKey::SubscriptionTotals(id.topic, id.partition, number));
@@ -251,6 +265,7 @@ impl Shard {
         let expires_at = now.ceil.saturating_add(lease_ms);
         let lease = Lease { serial, consumer: to.consumer, attempt, position, expires_at, first_delivered_at };
         reader.lease(offset, lease);
+        subscription.breaker.sent(Probe { lane: id.lane, offset, serial }, now.floor);
         subscription.count_held(to.consumer);
         self.pen.changed.insert(id.into());
         self.agenda.lease_ends.insert(LeaseEnd { at: expires_at, timeline: id, subscription: number, offset });

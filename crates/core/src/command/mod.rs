@@ -158,7 +158,7 @@ pub enum Command {
         /// Whether it said so: then attempts are not raised.
         graceful: bool,
     },
-    /// Take back what leases have ended for, and let go what was parked until now, at most so many
+    /// Take back what leases have ended for, and let go what was held up until now, at most so many
     /// of each.
     ExpireLeases {
         /// How many.

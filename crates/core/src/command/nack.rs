@@ -74,7 +74,7 @@ impl Shard {
         let last = self.is_last_attempt(place);
         let Some(lease) = self.end_lease(timeline, number, offset) else { return NackAnswer::LeaseLost };
         if last && self.dead_letter(place, &lease, error, facts, now) {
-            self.count_failed(place);
+            self.count_failed(place, lease.serial, now);
             return NackAnswer::DeadLettered;
         }
         let rules = self.subscription(timeline.into(), number).map(|subscription| &subscription.rules);
@@ -85,7 +85,7 @@ impl Shard {
         let due = if delay == DelayMs::ZERO { now.floor } else { now.ceil.saturating_add(delay) };
         if ordered {
             self.park(place, &lease, due, error, now);
-            self.count_failed(place);
+            self.count_failed(place, lease.serial, now);
             return NackAnswer::Retry;
         }
         let stored = facts.record(timeline, lease.position).cloned();
@@ -107,7 +107,7 @@ impl Shard {
             subscription.totals.retried += 1;
         }
         self.settle(timeline, number, offset, None);
-        self.count_failed(place);
+        self.count_failed(place, lease.serial, now);
         NackAnswer::Retry
     }
 }

@@ -37,6 +37,9 @@ impl Shard {
             .map(|(lane, it)| (*lane, it.line, it.floor))
             .collect();
         let subscription = partition.subscriptions.entry(number).or_default();
+        if subscription.rules.breaker != rules.breaker {
+            subscription.breaker = Default::default();
+        }
         subscription.rules = rules;
         for (lane, line, floor) in published {
             if subscription.readers.contains_key(&lane) {

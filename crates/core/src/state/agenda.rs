@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::PartitionId;
 use punctual_types::{Offset, SubscriptionNumber, Time, TimelineId};
 
 /// When which lease, or which parking, ends.
@@ -22,6 +23,8 @@ pub(crate) struct Agenda {
     pub(crate) lease_ends: BTreeSet<LeaseEnd>,
     /// When what is parked may be offered again.
     pub(crate) parked: BTreeSet<LeaseEnd>,
+    /// When subscriptions that are held up may be offered something again.
+    pub(crate) resumes: BTreeSet<(Time, PartitionId, SubscriptionNumber)>,
     /// Timelines whose readers have left the floor far behind.
     pub(crate) floors: BTreeSet<TimelineId>,
 }

@@ -2,9 +2,11 @@
 
 mod ack_set;
 mod agenda;
+mod breaker;
 mod change;
 mod crossings;
 mod order;
+mod pace;
 mod partition;
 mod pen;
 mod reader;
@@ -16,7 +18,10 @@ mod subscription;
 mod timeline;
 
 pub(crate) use agenda::LeaseEnd;
+pub(crate) use breaker::Probe;
+pub use breaker::{BreakerRules, BreakerState};
 pub(crate) use order::Turn;
+pub use pace::Pace;
 pub(crate) use reader::{Lease, Parked, Reader, Receipt as ReceiptState};
 pub use rules::{Due, OnKeyConflict, Retry, SubscriptionRules, TopicRules};
 pub use shard::{LeaseRef, PartitionId, Shard, ShardClock, ShardConfig};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use punctual_types::{Lane, Offset, SubscriptionNumber};
+use punctual_types::{Lane, Offset, SubscriptionNumber, Time};
 
 use super::{
     rules::TopicRules,
@@ -49,7 +49,7 @@ impl Partition {
         if subscription.turn.is_multiple_of(2) { fresh.or(retry) } else { retry.or(fresh) }
     }
 
-    pub(crate) fn stats(&self) -> PartitionStats {
+    pub(crate) fn stats(&self, now: Time) -> PartitionStats {
         let published = self.timelines.iter().filter(|(lane, _)| matches!(lane, Lane::Priority(_)));
         let mut stats = PartitionStats { totals: self.totals, ..PartitionStats::default() };
         for (_, timeline) in published {
@@ -66,6 +66,7 @@ impl Partition {
                     + subscription.parked(),
                 totals: subscription.totals,
                 oldest_due: None,
+                breaker: subscription.breaker.state(now),
             });
         }
         stats

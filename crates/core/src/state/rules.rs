@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use punctual_types::{DelayMs, Lane, Time, TopicNumber, limits};
 
+use super::{BreakerRules, Pace};
 use crate::{Filter, format::MessageRecord};
 
 /// When a message is to be due.
@@ -57,7 +58,8 @@ pub struct Retry {
 
 impl Retry {
     /// The delay after the given failed attempt: `min(max, initial × multiplier^(attempt−1))`,
-    /// made longer or shorter by up to the jitter, as `random` says.
+    /// made longer or shorter by up to the jitter, as `random` says. The jitter may go beyond `max`
+    /// by its share: cut off there, half of the longest delays would end in the same instant.
     #[must_use]
     pub fn delay(&self, attempt: u32, random: u64) -> DelayMs {
         let exponent = f64::from(attempt.saturating_sub(1));
@@ -89,6 +91,10 @@ pub struct SubscriptionRules {
     pub filter: Option<Arc<Filter>>,
     /// Whether messages of an ordering key go one at a time and in order.
     pub ordered: bool,
+    /// When to stop offering because deliveries fail.
+    pub breaker: Option<BreakerRules>,
+    /// How fast to offer at most.
+    pub pace: Option<Pace>,
 }
 
 impl SubscriptionRules {
@@ -117,6 +123,8 @@ impl Default for SubscriptionRules {
             paused: true,
             filter: None,
             ordered: false,
+            breaker: None,
+            pace: None,
         }
     }
 }
@@ -148,5 +156,7 @@ mod tests {
         assert_eq!(retry(0.1).delay(1, u64::MAX).ms(), 1100);
         assert_eq!(retry(0.1).delay(1, 1 << 63).ms(), 1000);
         assert_eq!(retry(1.0).delay(1, 0).ms(), 0);
+        assert_eq!(retry(0.1).delay(1000, u64::MAX).ms(), 330_000, "beyond the longest by its share, no further");
+        assert_eq!(retry(0.1).delay(1000, 0).ms(), 270_000);
     }
 }

@@ -165,14 +165,16 @@ impl Shard {
         };
         let due = self.agenda.due.iter().find(|(_, id)| unblocked(id)).map(|(time, _)| *time);
         let ends = [&self.agenda.lease_ends, &self.agenda.parked].map(|ends| ends.first().map(|end| end.at));
-        due.into_iter().chain(ends.into_iter().flatten()).min()
+        let resumes = self.agenda.resumes.first().map(|(at, ..)| *at);
+        due.into_iter().chain(ends.into_iter().flatten()).chain(resumes).min()
     }
 
-    /// Whether a lease has ended by now, or something parked may be offered again.
+    /// Whether a lease has ended by now, or something that was held up may be offered again.
     #[must_use]
     pub fn has_ended_leases(&self, now: Time) -> bool {
         let ended = |ends: &BTreeSet<LeaseEnd>| ends.first().is_some_and(|end| end.at <= now);
-        ended(&self.agenda.lease_ends) || ended(&self.agenda.parked)
+        let resumes = self.agenda.resumes.first().is_some_and(|(at, ..)| *at <= now);
+        resumes || ended(&self.agenda.lease_ends) || ended(&self.agenda.parked)
     }
 
     /// A timeline whose floor may rise, if there is one.
@@ -181,12 +183,13 @@ impl Shard {
         self.agenda.floors.first().copied()
     }
 
-    /// Whether a subscription has something to offer and may offer it, and from which lane.
+    /// Whether a subscription has something to offer and may offer it now, from which lane, and how
+    /// much.
     #[must_use]
-    pub fn offers(&self, partition: PartitionId, subscription: SubscriptionNumber) -> Option<(Lane, u32)> {
+    pub fn offers(&self, partition: PartitionId, subscription: SubscriptionNumber, now: Time) -> Option<(Lane, u32)> {
         let partition = self.partitions.get(&partition)?;
         let subscription = partition.subscriptions.get(&subscription)?;
-        let room = subscription.room();
+        let room = subscription.allowance(now.max(self.meta.time));
         if subscription.rules.paused || room == 0 {
             return None;
         }
@@ -222,7 +225,7 @@ impl Shard {
     /// A partition, counted.
     #[must_use]
     pub fn partition_stats(&self, partition: PartitionId) -> Option<super::PartitionStats> {
-        Some(self.partitions.get(&partition)?.stats())
+        Some(self.partitions.get(&partition)?.stats(self.meta.time))
     }
 
     pub(crate) fn timeline(&self, id: TimelineId) -> Option<&Timeline> {

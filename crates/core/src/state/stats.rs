@@ -2,6 +2,7 @@
 
 use punctual_types::{SubscriptionNumber, Time};
 
+use super::BreakerState;
 use crate::format::{partition_totals::PartitionTotals, subscription_totals::SubscriptionTotals};
 
 /// A partition, counted.
@@ -34,4 +35,6 @@ pub struct SubscriptionStats {
     pub totals: SubscriptionTotals,
     /// When the oldest waiting message was due; only where that was asked for.
     pub oldest_due: Option<Time>,
+    /// Whether its breaker lets messages through.
+    pub breaker: BreakerState,
 }

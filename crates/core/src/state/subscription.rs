@@ -2,9 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use punctual_types::{ConsumerNumber, Lane, Offset, limits};
+use punctual_types::{ConsumerNumber, Lane, Offset, Time, limits};
 
-use super::{reader::Reader, rules::SubscriptionRules};
+use super::{
+    breaker::{Breaker, BreakerState, Probe},
+    pace::Pacer,
+    reader::Reader,
+    rules::SubscriptionRules,
+};
 use crate::format::subscription_totals::SubscriptionTotals;
 
 /// A subscription on a partition, with a reader per timeline that it reads.
@@ -15,6 +20,8 @@ pub(crate) struct Subscription {
     pub(crate) totals: SubscriptionTotals,
     /// Whose turn it is: retries and fresh messages take turns, so that neither starves the other.
     pub(crate) turn: u32,
+    pub(crate) breaker: Breaker,
+    pub(crate) pacer: Pacer,
     /// How many messages each consumer has.
     pub(crate) held: BTreeMap<ConsumerNumber, u32>,
 }
@@ -42,6 +49,24 @@ impl Subscription {
         // Each that is in flight may have to be parked.
         let parking = (limits::ORDERED_WAITING_MAX as u64).saturating_sub(leased + self.parked());
         if self.rules.ordered { room.min(parking) } else { room }
+    }
+
+    /// How many messages may be offered now.
+    pub(crate) fn allowance(&self, now: Time) -> u64 {
+        let through = match self.breaker.state(now) {
+            BreakerState::Closed => u64::MAX,
+            BreakerState::Open => 0,
+            BreakerState::HalfOpen => u64::from(!self.is_probing()),
+        };
+        let pace = self.rules.pace.map_or(u64::MAX, |pace| self.pacer.allowed(pace, now));
+        self.room().min(through).min(pace)
+    }
+
+    /// Whether a probe is with a consumer. One that was given back decided nothing.
+    fn is_probing(&self) -> bool {
+        let lease = |probe: Probe| self.readers.get(&probe.lane)?.leases.get(&probe.offset);
+        let probe = self.breaker.probe();
+        probe.is_some_and(|probe| lease(probe).is_some_and(|lease| lease.serial == probe.serial))
     }
 
     pub(crate) fn count_held(&mut self, consumer: ConsumerNumber) {

@@ -1,8 +1,8 @@
 //! What came of a command, as text.
 
 use punctual_core::{
-    Answer, CancelAnswer, DeliverNowAnswer, Delivered, ExtendAnswer, FoundMessage, Leased, NackAnswer, PartitionStats,
-    PublishAnswer, PublishRefusal, Refused, RescheduleAnswer, SettleAnswer,
+    Answer, BreakerState, CancelAnswer, DeliverNowAnswer, Delivered, ExtendAnswer, FoundMessage, Leased, NackAnswer,
+    PartitionStats, PublishAnswer, PublishRefusal, Refused, RescheduleAnswer, SettleAnswer,
     format::{MessageRecord, StateKey},
 };
 use punctual_types::{Lane, Position, Read, ReadReply, Record, TimelineId, Write};
@@ -182,8 +182,8 @@ impl Stage {
             }
             "offers" => {
                 let number = words.at(2)[1..].parse().expect("s and a number");
-                let offered =
-                    self.house.shard.offers(self.partition(words), punctual_types::SubscriptionNumber(number));
+                let number = punctual_types::SubscriptionNumber(number);
+                let offered = self.house.shard.offers(self.partition(words), number, self.now.floor);
                 vec![match offered {
                     Some((Lane::Retry(_), room)) => format!("retries, room for {room}"),
                     Some((_, room)) => format!("fresh ones, room for {room}"),
@@ -282,9 +282,14 @@ fn tell_stats(stats: &PartitionStats) -> Vec<String> {
     for subscription in &stats.subscriptions {
         let totals = subscription.totals;
         let oldest = subscription.oldest_due.map(|due| format!(", oldest due {}", due.unix_ms())).unwrap_or_default();
+        let breaker = match subscription.breaker {
+            BreakerState::Closed => "",
+            BreakerState::Open => ", breaker open",
+            BreakerState::HalfOpen => ", breaker half open",
+        };
         let filtered = (totals.filtered > 0).then(|| format!(", filtered {}", totals.filtered)).unwrap_or_default();
         told.push(format!(
-            "s{}: ready {}, leased {}, retrying {}; delivered {}, acked {}, failed {}, retried {}, dead {}{filtered}{oldest}",
+            "s{}: ready {}, leased {}, retrying {}; delivered {}, acked {}, failed {}, retried {}, dead {}{filtered}{oldest}{breaker}",
             subscription.subscription,
             subscription.ready,
             subscription.leased,

@@ -7,8 +7,8 @@ use std::{
 
 use bytes::Bytes;
 use punctual_core::{
-    Command, Filter, LeaseRef, MessageHandle, NackItem, PartitionId, Retry, SubscriptionRules, SubscriptionStart,
-    TopicRules,
+    BreakerRules, Command, Filter, LeaseRef, MessageHandle, NackItem, Pace, PartitionId, Retry, SubscriptionRules,
+    SubscriptionStart, TopicRules,
 };
 use punctual_types::{DelayMs, Lane, MessageRef, Now, PartitionNumber, Position, Seq, Time, TimelineId, TopicNumber};
 
@@ -172,6 +172,14 @@ impl Stage {
             max_in_flight: words.number("in-flight").unwrap_or(100_000),
             paused: words.has("paused"),
             ordered: words.has("ordered"),
+            breaker: words.number("breaker").map(|failures| BreakerRules {
+                failures,
+                window: words.duration("within").expect("`breaker N within TIME pause TIME`"),
+                pause: words.duration("pause").expect("`breaker N within TIME pause TIME`"),
+            }),
+            pace: words
+                .number("pace")
+                .map(|messages| Pace { messages, per: words.duration("per").expect("`pace N per TIME`") }),
             filter: words.rest_after("filter").map(|text| Arc::new(Filter::parse(&text).expect("a filter"))),
         };
         let start = if words.has("latest") { SubscriptionStart::Latest } else { SubscriptionStart::Earliest };
@@ -233,7 +241,7 @@ impl Stage {
 
     fn lease(&mut self, words: &Words) -> Vec<String> {
         let (partition, subscription) = (self.partition(words), subscription(words.at(1)));
-        let offered = self.house.shard.offers(partition, subscription);
+        let offered = self.house.shard.offers(partition, subscription, self.now.floor);
         let Some((lane, room)) = offered else { return vec!["nothing is offered".into()] };
         let lane = if words.has("retries") {
             Lane::Retry(subscription)

@@ -39,7 +39,8 @@ fn a_run_is_not_before_its_time_and_at_its_time() {
 
 #[test]
 fn what_comes_due_while_the_broker_looks_is_never_missed_however_late_it_gets_to_it() {
-    let late = run(&hourly(CatchUp::None), done_to("2030-01-01T00:00:00Z"), "2030-01-01T03:30:00Z", "2030-01-01T00:30:00Z");
+    let late =
+        run(&hourly(CatchUp::None), done_to("2030-01-01T00:00:00Z"), "2030-01-01T03:30:00Z", "2030-01-01T00:30:00Z");
     assert_eq!(late.0, ["2030-01-01T01:00:00Z", "2030-01-01T02:00:00Z", "2030-01-01T03:00:00Z"]);
 }
 

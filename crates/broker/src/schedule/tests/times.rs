@@ -86,7 +86,10 @@ fn start_is_the_first_time_that_may_be_and_end_the_first_that_may_not() {
 
 #[test]
 fn nothing_comes_after_the_end_of_time() {
-    assert_eq!(every(DelayMs::from_ms(u64::MAX), "2030-01-01T00:00:00Z").next_after(time("2030-01-01T00:00:00Z")), None);
+    assert_eq!(
+        every(DelayMs::from_ms(u64::MAX), "2030-01-01T00:00:00Z").next_after(time("2030-01-01T00:00:00Z")),
+        None
+    );
     assert_eq!(cron("* * * * *", "Europe/Berlin").next_after(Time::MAX), None);
 }
 

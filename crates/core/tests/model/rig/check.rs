@@ -52,7 +52,7 @@ impl Rig {
                 let totals = (counted.totals.acked, counted.totals.failed, counted.totals.retried, counted.totals.dead);
                 prop_assert_eq!(totals, (reader.acked, reader.failed, reader.retried, reader.dead));
                 let may_offer = ready > 0 && reader.held() < naive::IN_FLIGHT_MAX;
-                let offered = self.house.shard.offers(line.into(), *number);
+                let offered = self.house.shard.offers(line.into(), *number, naive.now.floor);
                 prop_assert_eq!(offered.is_some(), may_offer, "offers");
                 if let Some((lane, room)) = offered {
                     prop_assert_eq!(room, naive::IN_FLIGHT_MAX - reader.held());

@@ -150,6 +150,8 @@ impl Rig {
             paused: false,
             filter: None,
             ordered: false,
+            breaker: None,
+            pace: None,
         };
         let start = if earliest { SubscriptionStart::Earliest } else { SubscriptionStart::Latest };
         let partition = Naive::home(subscription).into();
@@ -224,7 +226,7 @@ impl Rig {
         let Told::Leased(expected) = &after.told else { unreachable!("the model leases") };
         let mut leased = Vec::new();
         while leased.len() < expected.len() {
-            let offered = self.house.shard.offers(home.into(), subscription);
+            let offered = self.house.shard.offers(home.into(), subscription, before.now.floor);
             prop_assert!(offered.is_some(), "{subscription:?} has something and offers nothing");
             let command = Command::Lease {
                 partition: home.into(),
