@@ -15,6 +15,7 @@ use model::{
 };
 use proptest::test_runner::TestCaseError;
 use proptest_state_machine::ReferenceStateMachine;
+use punctual_types::Lane;
 
 #[test]
 fn the_core_does_what_a_sorted_map_and_a_list_would() {
@@ -66,16 +67,30 @@ fn histories_meet_every_kind_of_answer() {
         let mut naive = Naive::new();
         for step in steps {
             naive = Naive::apply(naive, step);
+            let waits = |number| {
+                naive.published(number).into_iter().any(|id| {
+                    let (line, reading) = (&naive.lines[&id], &naive.readers[&number].lanes[&id.lane]);
+                    reading.ready(line).into_iter().any(|offset| naive.waits(number, id, offset))
+                })
+            };
+            if naive.readers.keys().any(|number| waits(*number)) {
+                met.borrow_mut().insert("a key that waits".to_owned());
+            }
+            if !naive.all_parked().is_empty() {
+                met.borrow_mut().insert(format!("parked after {}", word(format!("{step:?}"))));
+            }
             let step = word(format!("{step:?}"));
             met.borrow_mut().extend(kinds(&naive.told).into_iter().map(|kind| format!("{step} {kind}")));
         }
         let dead = naive.readers.values().any(|reader| reader.dead > 0);
+        let filtered = naive.readers.values().any(|reader| reader.filtered > 0);
+        let priorities = naive.lines.keys().any(|line| line.lane == Lane::Priority(2));
         let dropped = naive.lines.values().any(|line| line.floor > 0);
         let mut met = met.borrow_mut();
         met.extend(
-            [dead.then(|| "dead letters".to_owned()), dropped.then(|| "a risen floor".to_owned())]
+            [(dead, "dead letters"), (dropped, "a risen floor"), (filtered, "filtered"), (priorities, "priorities")]
                 .into_iter()
-                .flatten(),
+                .filter_map(|(is_met, what)| is_met.then(|| what.to_owned())),
         );
         Ok(())
     };
@@ -121,6 +136,12 @@ fn histories_meet_every_kind_of_answer() {
         "Sync ",
         "Restart ",
         "Crash ",
+        "a key that waits",
+        "parked after Nack",
+        "parked after Restart",
+        "parked after Crash",
+        "filtered",
+        "priorities",
         "dead letters",
         "a risen floor",
     ] {

@@ -172,11 +172,11 @@ impl Reader {
 
 impl Reader {
     /// This reader as a new ownership of the shard begins with it.
-    pub(crate) fn reopened(mut self) -> Self {
+    pub(crate) fn reopened(mut self, now: Time) -> Self {
         self.cursor = self.acks.floor();
         self.cursor_position = None;
         let parked = |(offset, failure): (&Offset, &Failure)| {
-            let not_before = failure.not_before?;
+            let not_before = failure.not_before.filter(|not_before| *not_before > now)?;
             Some((*offset, Parked { not_before, position: None }))
         };
         self.parked = self.failures.iter().filter_map(parked).collect();

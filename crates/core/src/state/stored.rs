@@ -66,11 +66,12 @@ impl Shard {
         self.meta.epoch = Epoch(self.meta.epoch.0 + 1);
         self.meta.time = self.meta.time.max(now.floor);
         self.pen.touch(StateKey::Shard);
+        let now = self.meta.time;
         for (id, partition) in &mut self.partitions {
             for (number, subscription) in &mut partition.subscriptions {
                 for (lane, reader) in &mut subscription.readers {
                     // Who settled what before this ownership is not known.
-                    *reader = std::mem::replace(reader, super::Reader::new(Offset(0))).reopened();
+                    *reader = std::mem::replace(reader, super::Reader::new(Offset(0))).reopened(now);
                     let end = |(offset, parked): (&Offset, &super::Parked)| super::LeaseEnd {
                         at: parked.not_before,
                         timeline: id.lane(*lane),

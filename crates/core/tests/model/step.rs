@@ -4,7 +4,7 @@ use proptest::{collection::vec, option, prelude::*};
 use proptest_state_machine::ReferenceStateMachine;
 use punctual_core::OnKeyConflict;
 
-use super::naive::Naive;
+use super::naive::{Kind, Naive};
 
 /// A time to be due at, relative to now so that shrinking keeps its meaning.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +21,9 @@ pub(crate) struct Item {
     pub(crate) key: Option<u8>,
     pub(crate) on_conflict: OnKeyConflict,
     pub(crate) dedup: Option<u8>,
+    pub(crate) priority: u8,
+    pub(crate) order: Option<u8>,
+    pub(crate) tag: Option<u8>,
 }
 
 /// Which message is meant: by the order of acceptance (counted round), or by key.
@@ -52,6 +55,7 @@ pub(crate) enum Step {
     },
     Subscribe {
         earliest: bool,
+        kind: Kind,
     },
     Unsubscribe(usize),
     Lease {
@@ -110,8 +114,19 @@ fn when() -> impl Strategy<Value = When> {
 
 fn item() -> impl Strategy<Value = Item> {
     let on_conflict = prop_oneof![Just(OnKeyConflict::Reject), Just(OnKeyConflict::Replace), Just(OnKeyConflict::Keep)];
-    (when(), option::weighted(0.4, 0..3u8), on_conflict, option::weighted(0.3, 0..3u8))
-        .prop_map(|(when, key, on_conflict, dedup)| Item { when, key, on_conflict, dedup })
+    let priority = prop_oneof![3 => Just(0u8), 1 => 0..3u8];
+    let kinds = (priority, option::weighted(0.6, 0..2u8), option::weighted(0.7, 0..2u8));
+    (when(), option::weighted(0.4, 0..3u8), on_conflict, option::weighted(0.3, 0..3u8), kinds).prop_map(
+        |(when, key, on_conflict, dedup, (priority, order, tag))| Item {
+            when,
+            key,
+            on_conflict,
+            dedup,
+            priority,
+            order,
+            tag,
+        },
+    )
 }
 
 fn handle() -> impl Strategy<Value = Handle> {
@@ -120,7 +135,7 @@ fn handle() -> impl Strategy<Value = Handle> {
 
 /// Mostly the same subscription, so that its messages come far.
 fn subscription() -> impl Strategy<Value = usize> {
-    prop_oneof![3 => Just(0), 1 => 0..4usize]
+    prop_oneof![2 => Just(0), 1 => Just(1), 1 => 0..4usize]
 }
 
 fn receipts() -> impl Strategy<Value = Vec<usize>> {
@@ -161,7 +176,8 @@ fn any_step() -> BoxedStrategy<Step> {
         8 => (ms, any::<bool>()).prop_map(|(ms, between)| Step::Tick { ms, between }),
         8 => (prop_oneof![4 => Just(0), 1 => 0..6u64], any::<bool>())
             .prop_map(|(undurable, values)| Step::Advance { undurable, values }),
-        2 => any::<bool>().prop_map(|earliest| Step::Subscribe { earliest }),
+        4 => (any::<bool>(), prop_oneof![1 => Just(Kind::Plain), 1 => Just(Kind::Filtered), 2 => Just(Kind::Ordered)])
+            .prop_map(|(earliest, kind)| Step::Subscribe { earliest, kind }),
         1 => (0..4usize).prop_map(Step::Unsubscribe),
         10 => (subscription(), any::<bool>(), 1..5u32, 0..2u64).prop_map(|(subscription, retries, max, consumer)| {
             Step::Lease { subscription, retries, max, consumer }

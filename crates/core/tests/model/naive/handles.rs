@@ -1,7 +1,7 @@
 //! Finding one message, and deciding over it.
 
 use punctual_core::{CancelAnswer, DeliverNowAnswer, RescheduleAnswer};
-use punctual_types::{Position, Seq};
+use punctual_types::{Lane, Position, Seq};
 
 use super::{
     super::step::{Handle, When},
@@ -56,8 +56,11 @@ impl Naive {
     }
 
     pub(super) fn is_dropped(&self, index: usize) -> bool {
-        let (line, stands) = (&self.lines[&MAIN], self.messages[index].stands);
-        let floor = self.known.map_or(line.floor, |(.., floor)| floor);
+        let (id, stands) = (self.messages[index].id.timeline(), self.messages[index].stands);
+        let line = &self.lines[&id];
+        // A lane that the group itself made had nothing to drop when the group was asked for.
+        let known = self.known.as_ref().map(|(.., floors)| floors.get(&id).copied().unwrap_or(0));
+        let floor = known.unwrap_or(line.floor);
         line.crossed.iter().take(floor).any(|(position, _)| *position == stands)
     }
 
@@ -98,10 +101,10 @@ impl Naive {
     }
 
     pub(super) fn move_to(&mut self, index: usize, due: u64) {
-        let stands = self.messages[index].stands;
-        let line = self.lines.get_mut(&MAIN).expect("always there");
+        let (id, stands) = (self.messages[index].id.timeline(), self.messages[index].stands);
+        let line = self.lines.get_mut(&id).expect("it stands there");
         let copy = line.ahead.remove(&stands).expect("it was ahead");
-        self.messages[index].stands = self.insert(MAIN, due, copy);
+        self.messages[index].stands = self.insert(id, due, copy);
     }
 
     /// The range that a step means: after and up to these positions, up to this number.
@@ -113,9 +116,9 @@ impl Naive {
 
     pub(super) fn cancel_range(&mut self, from: i64, to: i64, later: u64) -> u64 {
         let (after, to, seq_max) = self.range(from, to, later);
-        let meant: Vec<_> = self.lines[&MAIN]
-            .ahead
-            .iter()
+        let lanes = self.lines_of(MAIN.topic).into_iter().filter(|id| matches!(id.lane, Lane::Priority(_)));
+        let meant: Vec<_> = lanes
+            .flat_map(|id| &self.lines[&id].ahead)
             .filter(|(position, _)| **position > after && **position <= to && position.seq <= seq_max)
             .filter(|(position, _)| position.due.unix_ms() > self.time)
             .map(|(_, copy)| copy.message)

@@ -3,25 +3,42 @@
 use std::collections::BTreeSet;
 
 use punctual_core::{ExtendAnswer, LeaseRef, NackAnswer, SettleAnswer};
-use punctual_types::{DelayMs, Lane, Offset};
+use punctual_types::{DelayMs, Lane, Offset, SubscriptionNumber};
 
 use super::{
-    Copy, DEAD, Held, IN_FLIGHT_MAX, LEASE_MS, Naive, RETRY_INITIAL_MS, RETRY_MAX_MS, Reading, Told, attempts_max,
+    Copy, DEAD, Held, IN_FLIGHT_MAX, Kind, LEASE_MS, Naive, RETRY_INITIAL_MS, RETRY_MAX_MS, Reading, Told, attempts_max,
 };
 
 impl Naive {
     pub(super) fn lease(&mut self, pick: usize, retries: bool, max: u32, consumer: u64) -> Told {
         let number = self.pick_reader(pick);
-        let lane = if retries { Lane::Retry(number) } else { Lane::MAIN };
+        let lane = if retries { Lane::Retry(number) } else { self.fresh_lane(number) };
         let id = Self::home(number).lane(lane);
         let expires_at = self.now.ceil.unix_ms() + LEASE_MS;
-        let reader = self.readers.get_mut(&number).expect("picked");
+        let reader = &self.readers[&number];
         let max = max.min(IN_FLIGHT_MAX.saturating_sub(reader.held()));
-        let Some(line) = self.lines.get(&id) else { return Told::Leased(Vec::new()) };
-        let Some(reading) = reader.lanes.get_mut(&lane) else { return Told::Leased(Vec::new()) };
-        let mut leased = Vec::new();
-        for offset in reading.ready(line).into_iter().take(max as usize) {
-            let copy = line.crossed[offset].1;
+        let ready = match (self.lines.get(&id), reader.lanes.get(&lane)) {
+            (Some(line), Some(reading)) => reading.ready(line),
+            _ => Vec::new(),
+        };
+        let (mut leased, mut passed_over) = (Vec::new(), false);
+        for offset in ready {
+            if leased.len() == max as usize {
+                break;
+            }
+            let wanted = self.wants(number, id, offset);
+            if wanted && self.waits(number, id, offset) {
+                continue;
+            }
+            let copy = self.lines[&id].crossed[offset].1;
+            let reader = self.readers.get_mut(&number).expect("picked");
+            let reading = reader.lanes.get_mut(&lane).expect("it has something");
+            if !wanted {
+                reading.settle(offset);
+                reader.filtered += 1;
+                passed_over = true;
+                continue;
+            }
             let attempt = copy.attempts + reading.failures.get(&offset).copied().unwrap_or(0) + 1;
             self.serial += 1;
             reading.held.insert(offset, Held { serial: self.serial, attempt, consumer, expires_at });
@@ -34,6 +51,9 @@ impl Naive {
                 epoch: self.epoch,
                 serial: self.serial,
             });
+        }
+        if passed_over {
+            self.follow_floor(id);
         }
         Told::Leased(leased)
     }
@@ -57,8 +77,7 @@ impl Naive {
     pub(super) fn settle(&mut self, lease: &LeaseRef, acked: bool) {
         let offset = lease.offset.0 as usize;
         let reading = self.reading(lease).expect("its lease ran");
-        reading.settled.insert(offset);
-        reading.failures.remove(&offset);
+        reading.settle(offset);
         if acked {
             reading.acked_by.insert(offset, lease.serial);
         }
@@ -106,6 +125,11 @@ impl Naive {
                 0 => self.now.floor.unix_ms(),
                 delay => self.now.ceil.unix_ms() + delay,
             };
+            if self.readers[&lease.subscription].kind == Kind::Ordered {
+                self.park(lease, due);
+                answers.push(NackAnswer::Retry);
+                continue;
+            }
             let copy = Copy { attempts: held.attempt, ..self.copy_at(lease) };
             let retry = Lane::Retry(lease.subscription);
             self.insert(lease.timeline.lane(retry), due, copy);
@@ -120,6 +144,31 @@ impl Naive {
             self.follow_floor(line);
         }
         answers
+    }
+
+    /// Keeps it back at its own place.
+    fn park(&mut self, lease: &LeaseRef, not_before: u64) {
+        self.readers.get_mut(&lease.subscription).expect("its lease ran").retried += 1;
+        let now = self.now.floor.unix_ms();
+        let offset = lease.offset.0 as usize;
+        let reading = self.reading(lease).expect("its lease ran");
+        *reading.failures.entry(offset).or_default() += 1;
+        reading.not_before.insert(offset, not_before);
+        if not_before > now {
+            reading.parked.insert(offset, not_before);
+        }
+    }
+
+    /// What is held back, in the order of when it may go.
+    pub(crate) fn all_parked(&self) -> Vec<(u64, Lane, SubscriptionNumber, usize)> {
+        let mut all = Vec::new();
+        for (number, reader) in &self.readers {
+            for (lane, reading) in &reader.lanes {
+                all.extend(reading.parked.iter().map(|(offset, until)| (*until, *lane, *number, *offset)));
+            }
+        }
+        all.sort();
+        all
     }
 
     pub(super) fn copy_at(&self, lease: &LeaseRef) -> Copy {
@@ -189,7 +238,9 @@ impl Naive {
             self.give_up(lease);
         } else {
             let offset = lease.offset.0 as usize;
-            *self.reading(lease).expect("its lease ran").failures.entry(offset).or_default() += 1;
+            let reading = self.reading(lease).expect("its lease ran");
+            *reading.failures.entry(offset).or_default() += 1;
+            reading.not_before.remove(&offset);
         }
     }
 
@@ -201,6 +252,13 @@ impl Naive {
         for (_, lease, _) in ended.iter().take(limit as usize) {
             self.fail(lease);
             returned.insert(lease.subscription);
+        }
+        let now = self.now.floor.unix_ms();
+        let parked = self.all_parked().into_iter().filter(|(until, ..)| *until <= now);
+        for (_, lane, number, offset) in parked.take(limit as usize).collect::<Vec<_>>() {
+            let reader = self.readers.get_mut(&number).expect("it parked it");
+            reader.lanes.get_mut(&lane).expect("it parked it").parked.remove(&offset);
+            returned.insert(number);
         }
         Told::Returned(returned)
     }

@@ -6,6 +6,7 @@
 mod handles;
 mod leases;
 mod parts;
+mod readers;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,9 +19,10 @@ use punctual_types::{
     TopicNumber,
 };
 
-pub(crate) use self::parts::{Copy, Line, Message, Reader, Reading};
+pub(crate) use self::parts::{Copy, Kind, Line, Message, Reader, Reading};
 use self::parts::{Fate, Held};
-use super::step::{Item, Step, To, When};
+pub(crate) use self::readers::WANTED_TAG;
+use super::step::{Item, Step, When};
 
 pub(crate) const MAIN: TimelineId = TimelineId::main(TopicNumber(1), PartitionNumber(0));
 pub(crate) const DEAD: TimelineId = TimelineId::main(TopicNumber(9), PartitionNumber(0));
@@ -77,8 +79,8 @@ pub(crate) struct Naive {
     pub(crate) cancelled: u64,
     pub(crate) last_subscription: u32,
     /// How many messages and receipts were known when the group of steps was asked for, and where
-    /// the floor was: what a group asks about is read before any of it is done.
-    known: Option<(usize, usize, usize)>,
+    /// the floors were: what a group asks about is read before any of it is done.
+    known: Option<(usize, usize, BTreeMap<TimelineId, usize>)>,
     /// What a crash would leave.
     safe: Option<Box<Self>>,
     pub(crate) told: Told,
@@ -104,9 +106,9 @@ impl Naive {
             safe: None,
             told: Told::Nothing,
         };
-        naive.subscribe(SubscriptionNumber(1), MAIN, true);
+        naive.subscribe(SubscriptionNumber(1), Kind::Plain, true);
         naive.last_subscription = 1;
-        naive.subscribe(DEAD_READER, DEAD, true);
+        naive.subscribe(DEAD_READER, Kind::Plain, true);
         naive.sync();
         naive
     }
@@ -121,10 +123,10 @@ impl Naive {
             }
             Step::Publish(items) => Told::Published(items.iter().map(|item| self.publish(item)).collect()),
             Step::Advance { undurable, .. } => Told::Crossed(self.advance(*undurable)),
-            Step::Subscribe { earliest } => {
+            Step::Subscribe { earliest, kind } => {
                 if let Some(number) = self.next_subscription() {
                     self.last_subscription = number.0;
-                    self.subscribe(number, MAIN, *earliest);
+                    self.subscribe(number, *kind, *earliest);
                 }
                 self.sync();
                 Told::Nothing
@@ -155,7 +157,8 @@ impl Naive {
                 Told::Nothing
             }
             Step::Group(steps) => {
-                self.known = Some((self.messages.len(), self.receipts.len(), self.lines[&MAIN].floor));
+                let floors = self.lines.iter().map(|(id, line)| (*id, line.floor)).collect();
+                self.known = Some((self.messages.len(), self.receipts.len(), floors));
                 let take = |step| {
                     self.take(step);
                     self.told.clone()
@@ -198,8 +201,7 @@ impl Naive {
         self.serial = 0;
         self.time = self.time.max(self.now.floor.unix_ms());
         for reading in self.readers.values_mut().flat_map(|reader| reader.lanes.values_mut()) {
-            reading.held.clear();
-            reading.acked_by.clear();
+            reading.reopen(self.time);
         }
         self.sync();
     }
@@ -216,7 +218,7 @@ impl Naive {
 
     pub(crate) fn pick_receipts(&self, picks: &[usize]) -> Vec<LeaseRef> {
         // The latest ones first, which are the most likely to run.
-        let count = self.known.map_or(self.receipts.len(), |(_, receipts, _)| receipts);
+        let count = self.known.as_ref().map_or(self.receipts.len(), |(_, receipts, _)| *receipts);
         if count == 0 {
             return Vec::new();
         }
@@ -224,7 +226,7 @@ impl Naive {
     }
 
     pub(crate) fn pick_message(&self, pick: usize) -> Option<usize> {
-        let count = self.known.map_or(self.messages.len(), |(messages, ..)| messages);
+        let count = self.known.as_ref().map_or(self.messages.len(), |(messages, ..)| *messages);
         (count > 0).then(|| count - 1 - pick % count)
     }
 
@@ -239,7 +241,8 @@ impl Naive {
 
     fn is_ahead(&self, index: usize) -> bool {
         let message = &self.messages[index];
-        matches!(message.fate, Fate::Pending | Fate::DeliveredNow(_)) && message.stands > self.lines[&MAIN].position()
+        matches!(message.fate, Fate::Pending | Fate::DeliveredNow(_))
+            && message.stands > self.lines[&message.id.timeline()].position()
     }
 
     fn insert(&mut self, line: TimelineId, due: u64, copy: Copy) -> Position {
@@ -274,13 +277,22 @@ impl Naive {
             }
         }
         let copy = Copy { message: self.messages.len(), attempts: 0, dead: false };
-        let first = self.insert(MAIN, self.due(item.when), copy);
-        let id = MessageRef { topic: MAIN.topic, partition: MAIN.partition, priority: 0, first };
+        let lane = Lane::Priority(item.priority);
+        if !self.lines.contains_key(&MAIN.lane(lane)) {
+            // Everybody reads the lane that a first message makes.
+            for (_, reader) in self.readers.iter_mut().filter(|(number, _)| Self::home(**number) == MAIN) {
+                reader.lanes.insert(lane, Reading::default());
+            }
+        }
+        let first = self.insert(MAIN.lane(lane), self.due(item.when), copy);
+        let id = MessageRef { topic: MAIN.topic, partition: MAIN.partition, priority: item.priority, first };
         self.messages.push(Message {
             id,
             published_at: self.time,
             key: item.key,
             dedup: item.dedup,
+            order: item.order,
+            tag: item.tag,
             stands: first,
             fate: Fate::Pending,
             gone_at: 0,
@@ -298,8 +310,8 @@ impl Naive {
         let message = &mut self.messages[index];
         message.fate = fate;
         message.gone_at = self.time;
-        let stands = message.stands;
-        self.lines.get_mut(&MAIN).expect("always there").ahead.remove(&stands).expect("it was ahead");
+        let (line, stands) = (message.id.timeline(), message.stands);
+        self.lines.get_mut(&line).expect("it stands there").ahead.remove(&stands).expect("it was ahead");
         self.cancelled += 1;
     }
 
@@ -322,49 +334,6 @@ impl Naive {
             }
         }
         crossed
-    }
-
-    fn subscribe(&mut self, number: SubscriptionNumber, line: TimelineId, earliest: bool) {
-        let line = (line.lane, &self.lines[&line]);
-        let begin = if earliest { line.1.floor } else { line.1.crossed.len() };
-        let reading = Reading { begin, ..Reading::default() };
-        self.readers.insert(number, Reader { lanes: BTreeMap::from([(line.0, reading)]), ..Reader::default() });
-    }
-
-    fn unsubscribe(&mut self, pick: usize) {
-        let number = self.pick_reader(pick);
-        if number == DEAD_READER {
-            return;
-        }
-        self.readers.remove(&number);
-        self.lines.remove(&MAIN.lane(Lane::Retry(number)));
-        for line in self.lines_of(MAIN.topic) {
-            self.follow_floor(line);
-        }
-    }
-
-    /// The time that a seek means; `None` is past everything.
-    pub(crate) fn seek_time(&self, to: To) -> Option<Time> {
-        match to {
-            To::Earliest => Some(Time::ZERO),
-            To::Latest => None,
-            To::At(offset) => {
-                Some(time(self.now.floor.unix_ms().checked_add_signed(offset).expect("time begins late enough")))
-            }
-        }
-    }
-
-    /// Everything from there on is read anew; what is to be tried again is left alone.
-    fn seek(&mut self, pick: usize, to: To) {
-        let (number, to) = (self.pick_reader(pick), self.seek_time(to));
-        let id = Self::home(number);
-        let line = &self.lines[&id];
-        let due = |(position, _): &(Position, Copy)| to.is_some_and(|to| position.due >= to);
-        let first = line.crossed.iter().skip(line.floor).position(due);
-        let begin = first.map_or(line.crossed.len(), |first| line.floor + first);
-        let reader = self.readers.get_mut(&number).expect("picked");
-        reader.lanes.insert(id.lane, Reading { begin, ..Reading::default() });
-        self.follow_floor(id);
     }
 
     fn lines_of(&self, topic: TopicNumber) -> Vec<TimelineId> {

@@ -19,7 +19,9 @@ pub(crate) struct Message {
     pub(crate) published_at: u64,
     pub(crate) key: Option<u8>,
     pub(crate) dedup: Option<u8>,
-    /// Where it stands or last stood on the main timeline.
+    pub(crate) order: Option<u8>,
+    pub(crate) tag: Option<u8>,
+    /// Where it stands or last stood on the timeline of its priority.
     pub(crate) stands: Position,
     pub(super) fate: Fate,
     /// When it was removed, for how long that is told.
@@ -66,6 +68,9 @@ pub(crate) struct Reading {
     pub(super) settled: BTreeSet<usize>,
     pub(super) acked_by: BTreeMap<usize, u64>,
     pub(super) failures: BTreeMap<usize, u32>,
+    /// What a restart holds back until then.
+    pub(super) not_before: BTreeMap<usize, u64>,
+    pub(crate) parked: BTreeMap<usize, u64>,
     pub(crate) held: BTreeMap<usize, Held>,
 }
 
@@ -78,21 +83,49 @@ impl Reading {
         (self.begin..).find(|offset| !self.settled.contains(offset)).expect("some offset is not settled")
     }
 
+    /// What waits and is neither held nor held back.
     pub(crate) fn ready(&self, line: &Line) -> Vec<usize> {
-        (self.begin..line.crossed.len())
-            .filter(|offset| !self.is_settled(*offset) && !self.held.contains_key(offset))
-            .collect()
+        let held = |offset: &usize| self.held.contains_key(offset) || self.parked.contains_key(offset);
+        (self.begin..line.crossed.len()).filter(|offset| !self.is_settled(*offset) && !held(offset)).collect()
     }
+
+    /// Settles a message, with all that was remembered of it.
+    pub(super) fn settle(&mut self, offset: usize) {
+        self.settled.insert(offset);
+        self.failures.remove(&offset);
+        self.not_before.remove(&offset);
+        self.parked.remove(&offset);
+    }
+
+    /// As a new ownership of the shard finds it.
+    pub(super) fn reopen(&mut self, time: u64) {
+        self.held.clear();
+        self.acked_by.clear();
+        self.parked =
+            self.not_before.iter().filter(|(_, until)| **until > time).map(|(at, until)| (*at, *until)).collect();
+    }
+}
+
+/// What a subscription does with what it reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Kind {
+    #[default]
+    Plain,
+    /// It wants one tag.
+    Filtered,
+    Ordered,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Reader {
+    pub(crate) kind: Kind,
     pub(crate) lanes: BTreeMap<Lane, Reading>,
     pub(crate) delivered: u64,
     pub(crate) acked: u64,
     pub(crate) failed: u64,
     pub(crate) retried: u64,
     pub(crate) dead: u64,
+    pub(crate) filtered: u64,
 }
 
 impl Reader {

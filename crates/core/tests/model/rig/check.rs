@@ -1,11 +1,11 @@
 //! What must hold after every step: counts, deadlines, and every stored byte.
 
 use proptest::{prelude::*, test_runner::TestCaseError};
-use punctual_core::format::MessageRecord;
-use punctual_types::{Lane, Offset, Position, Read, ReadReply, Record, Seq, Time, TimelineId};
+use punctual_core::{SubscriptionStats, format::MessageRecord};
+use punctual_types::{Lane, Offset, Position, Read, ReadReply, Record, Seq, SubscriptionNumber, Time, TimelineId};
 
 use super::{
-    super::naive::{self, Copy, DEAD, Line, MAIN, Naive},
+    super::naive::{self, Copy, DEAD, Line, MAIN, Naive, Reader},
     Checked, Rig,
     command::{body, key},
 };
@@ -18,9 +18,10 @@ impl Rig {
             self.check_line(*id, line, naive)?;
         }
         let end = naive.next_end();
+        let parked = naive.all_parked().first().map(|(until, ..)| *until);
         let due = naive.lines.values().filter_map(|line| line.ahead.keys().next()).map(|it| it.due.unix_ms()).min();
         let wake = self.house.shard.next_wake(Seq(u64::MAX)).map(Time::unix_ms);
-        let latest = [end, due].into_iter().flatten().min();
+        let latest = [end, due, parked].into_iter().flatten().min();
         prop_assert!(
             latest.is_none() || wake.is_some_and(|wake| Some(wake) <= latest),
             "sleeps to {wake:?}, {latest:?} is due"
@@ -32,33 +33,61 @@ impl Rig {
     fn check_counts(&self, naive: &Naive) -> Checked {
         for (line, cancelled) in [(MAIN, naive.cancelled), (DEAD, 0)] {
             let stats = self.house.shard.partition_stats(line.into()).expect("it was configured");
-            let model = &naive.lines[&line];
-            prop_assert_eq!(stats.scheduled, model.ahead.len() as u64, "scheduled");
-            prop_assert_eq!(stats.retained, (model.crossed.len() - model.floor) as u64, "retained");
+            let lanes = naive.lines.iter().filter(|(id, _)| id.topic == line.topic);
+            let lanes = lanes.filter(|(id, _)| matches!(id.lane, Lane::Priority(_))).map(|(_, line)| line);
+            let ahead = lanes.clone().map(|line| line.ahead.len() as u64).sum::<u64>();
+            let retained = lanes.map(|line| (line.crossed.len() - line.floor) as u64).sum::<u64>();
+            prop_assert_eq!(stats.scheduled, ahead, "scheduled");
+            prop_assert_eq!(stats.retained, retained, "retained");
             prop_assert_eq!(stats.totals.published, naive.published.get(&line.topic).copied().unwrap_or(0));
             prop_assert_eq!(stats.totals.cancelled, cancelled);
             let readers: Vec<_> = naive.readers.iter().filter(|(number, _)| Naive::home(**number) == line).collect();
             prop_assert_eq!(stats.subscriptions.len(), readers.len());
             for (counted, (number, reader)) in stats.subscriptions.iter().zip(readers) {
-                let of = |lane: &Lane| naive.lines.get(&line.lane(*lane));
-                let ready = reader.lanes.iter().filter_map(|(lane, it)| Some(it.ready(of(lane)?).len())).sum::<usize>();
-                let retrying = of(&Lane::Retry(*number)).map_or(0, |line| line.ahead.len());
-                prop_assert_eq!(counted.subscription, *number);
-                prop_assert_eq!(counted.ready, ready as u64, "ready");
-                prop_assert_eq!(counted.leased, u64::from(reader.held()), "leased");
-                prop_assert_eq!(counted.retrying, retrying as u64, "retrying");
-                // A crash may lose the last deliveries from their count, and only from that.
-                prop_assert!(counted.totals.delivered <= reader.delivered);
-                let totals = (counted.totals.acked, counted.totals.failed, counted.totals.retried, counted.totals.dead);
-                prop_assert_eq!(totals, (reader.acked, reader.failed, reader.retried, reader.dead));
-                let may_offer = ready > 0 && reader.held() < naive::IN_FLIGHT_MAX;
-                let offered = self.house.shard.offers(line.into(), *number, naive.now.floor);
-                prop_assert_eq!(offered.is_some(), may_offer, "offers");
-                if let Some((lane, room)) = offered {
-                    prop_assert_eq!(room, naive::IN_FLIGHT_MAX - reader.held());
-                    prop_assert!(!reader.lanes[&lane].ready(of(&lane).expect("it is read")).is_empty());
-                }
+                self.check_reader(line, *number, reader, counted, naive)?;
             }
+        }
+        Ok(())
+    }
+
+    fn check_reader(
+        &self,
+        line: TimelineId,
+        number: SubscriptionNumber,
+        reader: &Reader,
+        counted: &SubscriptionStats,
+        naive: &Naive,
+    ) -> Checked {
+        let of = |lane: &Lane| naive.lines.get(&line.lane(*lane));
+        let ready_on = |lane: &Lane| of(lane).map(|line| reader.lanes[lane].ready(line)).unwrap_or_default();
+        let waits = |lane: Lane, offset: &usize| naive.waits(number, line.lane(lane), *offset);
+        let goes_on = |lane: &Lane| ready_on(lane).iter().filter(|offset| !waits(*lane, offset)).count();
+        let ready = reader.lanes.keys().map(|lane| ready_on(lane).len()).sum::<usize>() as u64;
+        let goes = reader.lanes.keys().map(goes_on).sum::<usize>() as u64;
+        let parked = reader.lanes.values().map(|reading| reading.parked.len()).sum::<usize>();
+        let retrying = of(&Lane::Retry(number)).map_or(0, |line| line.ahead.len());
+        prop_assert_eq!(counted.subscription, number);
+        // Who waits for another of its key is known once it was read.
+        prop_assert!((goes..=ready).contains(&counted.ready), "ready {}, not {goes} to {ready}", counted.ready);
+        prop_assert_eq!(counted.leased, u64::from(reader.held()), "leased");
+        prop_assert_eq!(counted.retrying, (retrying + parked) as u64, "retrying");
+        // A crash may lose the last deliveries from their count, and only from that.
+        prop_assert!(counted.totals.delivered <= reader.delivered);
+        let totals = counted.totals;
+        prop_assert_eq!(
+            (totals.acked, totals.failed, totals.retried, totals.dead, totals.filtered),
+            (reader.acked, reader.failed, reader.retried, reader.dead, reader.filtered)
+        );
+        let has_room = reader.held() < naive::IN_FLIGHT_MAX;
+        let offered = self.house.shard.offers(line.into(), number, naive.now.floor);
+        prop_assert!(offered.is_some() || goes == 0 || !has_room, "something waits and is not offered");
+        let Some((lane, room)) = offered else { return Ok(()) };
+        prop_assert!(ready > 0 && has_room, "nothing waits and is offered");
+        prop_assert_eq!(room, naive::IN_FLIGHT_MAX - reader.held());
+        prop_assert!(!ready_on(&lane).is_empty());
+        if let Lane::Priority(priority) = lane {
+            let higher = reader.lanes.keys().filter(|it| matches!(it, Lane::Priority(it) if *it > priority));
+            prop_assert_eq!(higher.map(goes_on).sum::<usize>(), 0, "a higher priority waits");
         }
         Ok(())
     }

@@ -59,10 +59,10 @@ pub(super) fn publish_item(item: &Item, answer: &PublishAnswer, before: &Naive, 
         key: item.key.map(key),
         on_conflict: item.on_conflict,
         dedup_id: item.dedup.map(|dedup| format!("dedup-{dedup}")),
-        ordering_key: None,
-        tag: None,
+        ordering_key: item.order.map(|order| format!("order-{order}")),
+        tag: item.tag.map(|tag| format!("tag-{tag}")),
         headers: Vec::new(),
-        priority: 0,
+        priority: item.priority,
     }
 }
 

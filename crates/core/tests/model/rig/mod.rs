@@ -3,17 +3,20 @@
 mod check;
 mod command;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use proptest::{prelude::*, test_runner::TestCaseError};
 use punctual_core::{
-    Answer, CancelAnswer, Command, Retry, SettleAnswer, SubscriptionRules, SubscriptionStart, TopicRules,
+    Answer, CancelAnswer, Command, Filter, Retry, SettleAnswer, SubscriptionRules, SubscriptionStart, TopicRules,
 };
 use punctual_types::{Batch, ConsumerNumber, DelayMs, Lane, MessageRef, Now, Position, Seq, SubscriptionNumber};
 
 use self::command::{body, command, handle_of, told_by};
 use super::{
-    naive::{self, DEAD, DEAD_READER, MAIN, Naive, Told},
+    naive::{self, DEAD, DEAD_READER, Kind, MAIN, Naive, Told, WANTED_TAG},
     step::{Handle, Step},
 };
 use crate::support::house::House;
@@ -58,8 +61,8 @@ impl Rig {
             over_safe: Over::default(),
             sought: BTreeSet::new(),
         };
-        rig.subscribe(SubscriptionNumber(1), true, naive.now);
-        rig.subscribe(DEAD_READER, true, naive.now);
+        rig.subscribe(SubscriptionNumber(1), Kind::Plain, true, naive.now);
+        rig.subscribe(DEAD_READER, Kind::Plain, true, naive.now);
         rig.sync();
         rig
     }
@@ -86,9 +89,9 @@ impl Rig {
                 self.group(std::slice::from_ref(step), std::slice::from_ref(&after.told), before)?
             }
             Step::Advance { undurable, values } => self.advance(*undurable, *values, before, after)?,
-            Step::Subscribe { earliest } => {
+            Step::Subscribe { earliest, kind } => {
                 if let Some(number) = before.next_subscription() {
-                    self.subscribe(number, *earliest, now);
+                    self.subscribe(number, *kind, *earliest, now);
                 }
                 self.sync();
             }
@@ -99,10 +102,10 @@ impl Rig {
                 }
                 self.sync();
             }
-            Step::Lease { subscription, retries, consumer, .. } => {
-                self.lease(*subscription, *retries, *consumer, before, after)?;
+            Step::Lease { .. } => self.lease(step, before, after)?,
+            Step::CancelRange { from, to, later } => {
+                self.cancel_range(before.range(*from, *to, *later), before, after)?;
             }
-            Step::CancelRange { from, to, later } => self.cancel_range(before.range(*from, *to, *later), now, after)?,
             Step::Seek { subscription, to } => {
                 let subscription = before.pick_reader(*subscription);
                 let (partition, to) = (Naive::home(subscription).into(), before.seek_time(*to));
@@ -134,7 +137,7 @@ impl Rig {
         self.over_safe = self.over.clone();
     }
 
-    fn subscribe(&mut self, subscription: SubscriptionNumber, earliest: bool, now: Now) {
+    fn subscribe(&mut self, subscription: SubscriptionNumber, kind: Kind, earliest: bool, now: Now) {
         let rules = SubscriptionRules {
             name: "reader".into(),
             lease: DelayMs::from_ms(naive::LEASE_MS),
@@ -148,8 +151,11 @@ impl Rig {
             dead_letter_topic: DEAD.topic,
             max_in_flight: naive::IN_FLIGHT_MAX,
             paused: false,
-            filter: None,
-            ordered: false,
+            filter: (kind == Kind::Filtered).then(|| {
+                let filter = format!("tag-{WANTED_TAG} || tag-never");
+                Arc::new(Filter::parse(&filter).expect("a filter"))
+            }),
+            ordered: kind == Kind::Ordered,
             breaker: None,
             pace: None,
         };
@@ -219,28 +225,37 @@ impl Rig {
         Ok(())
     }
 
-    fn lease(&mut self, pick: usize, retries: bool, consumer: u64, before: &Naive, after: &Naive) -> Checked {
-        let subscription = before.pick_reader(pick);
+    fn lease(&mut self, step: &Step, before: &Naive, after: &Naive) -> Checked {
+        let Step::Lease { subscription, retries, max, consumer } = step else { unreachable!("it leases") };
+        let subscription = before.pick_reader(*subscription);
         let home = Naive::home(subscription);
-        let lane = if retries { Lane::Retry(subscription) } else { Lane::MAIN };
+        let lane = if *retries { Lane::Retry(subscription) } else { before.fresh_lane(subscription) };
         let Told::Leased(expected) = &after.told else { unreachable!("the model leases") };
         let mut leased = Vec::new();
-        while leased.len() < expected.len() {
+        // Until there is as much as was asked for, or nothing more is offered.
+        while leased.len() < *max as usize {
             let offered = self.house.shard.offers(home.into(), subscription, before.now.floor);
-            prop_assert!(offered.is_some(), "{subscription:?} has something and offers nothing");
+            prop_assert!(offered.is_some() || leased.len() >= expected.len(), "{subscription:?} offers nothing more");
+            let Some((_, room)) = offered else { break };
             let command = Command::Lease {
                 partition: home.into(),
                 subscription,
                 lane,
-                consumer: ConsumerNumber(consumer),
-                max: (expected.len() - leased.len()) as u32,
+                consumer: ConsumerNumber(*consumer),
+                max: room.min(*max - leased.len() as u32),
                 // One consumer takes a message at a time, the other as many as there are.
                 bytes_max: 1 + (consumer << 20),
                 lease: None,
             };
             let answer = self.house.ask(command, before.now);
+            if matches!(answer, Answer::Gone) {
+                break;
+            }
             let Answer::Leased(some) = answer else { return wrong(&answer) };
-            prop_assert!(some.progressed && some.damaged.is_empty(), "the reader stands still");
+            prop_assert!(some.damaged.is_empty());
+            if !some.progressed {
+                break;
+            }
             for delivery in some.deliveries {
                 let message = delivery.record.message;
                 prop_assert!(delivery.due <= before.now.floor && delivery.record.deliver_at <= before.now.floor);
@@ -257,16 +272,21 @@ impl Rig {
         Ok(())
     }
 
-    fn cancel_range(&mut self, range: (Position, Position, Seq), now: Now, after: &Naive) -> Checked {
-        let (mut from, to, seq_max) = range;
+    fn cancel_range(&mut self, range: (Position, Position, Seq), before: &Naive, after: &Naive) -> Checked {
+        let (from, to, seq_max) = range;
         let mut all = 0;
-        loop {
-            let command = Command::CancelRange { timeline: MAIN, after: from, to, seq_max };
-            let answer = self.house.ask(command, now);
-            let Answer::RangeCancelled { cancelled, next } = answer else { return wrong(&answer) };
-            all += cancelled;
-            let Some(next) = next else { break };
-            from = next;
+        let answer = self.house.ask(Command::Lines { partition: MAIN.into() }, before.now);
+        let Answer::Lines { lines, .. } = answer else { return wrong(&answer) };
+        for (timeline, _) in lines {
+            let mut from = from;
+            loop {
+                let command = Command::CancelRange { timeline, after: from, to, seq_max };
+                let answer = self.house.ask(command, before.now);
+                let Answer::RangeCancelled { cancelled, next } = answer else { return wrong(&answer) };
+                all += cancelled;
+                let Some(next) = next else { break };
+                from = next;
+            }
         }
         prop_assert_eq!(Told::RangeCancelled(all), after.told.clone());
         Ok(())
@@ -281,13 +301,14 @@ impl Rig {
         prop_assert_eq!(told, expected.map(|(index, scheduled)| (after.messages[index].id, scheduled)));
         let (Some(found), Some((index, _))) = (found, expected) else { return Ok(()) };
         prop_assert_eq!(&found.record.body, &body(index));
-        let line = &after.lines[&MAIN];
+        let id = after.messages[index].id.timeline();
+        let line = &after.lines[&id];
         let offset = line.crossed.iter().position(|(position, _)| *position == after.messages[index].stands);
         for progress in found.subscriptions {
             let (Some(offset), Some(reader)) = (offset, after.readers.get(&progress.subscription)) else {
                 return Err(TestCaseError::fail("progress of what has not crossed, or of nobody"));
             };
-            let reading = &reader.lanes[&Lane::MAIN];
+            let reading = &reader.lanes[&id.lane];
             prop_assert_eq!(progress.settled, reading.is_settled(offset));
             prop_assert_eq!(progress.leased, reading.held.contains_key(&offset));
         }
