@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use punctual_core::{
     HandleHash,
     format::{
-        DeadLetter, FormatError, MessageRecord, StateKey, failure::Failure, partition_totals::PartitionTotals,
-        reader_state, shard_meta::ShardMeta, subscription_totals::SubscriptionTotals, timeline_state::TimelineState,
+        DeadLetter, ExpiryMark, FormatError, MessageRecord, StateKey, failure::Failure,
+        partition_totals::PartitionTotals, reader_state, reader_state::ReaderState, shard_meta::ShardMeta, subscription_totals::SubscriptionTotals, timeline_state::TimelineState,
     },
 };
 use punctual_types::{
@@ -27,7 +27,8 @@ struct Kind<T> {
 const RECORD: Kind<MessageRecord> = Kind { decode: MessageRecord::decode, encode: MessageRecord::encode };
 const SHARD: Kind<ShardMeta> = Kind { decode: ShardMeta::decode, encode: ShardMeta::encode };
 const TIMELINE: Kind<TimelineState> = Kind { decode: TimelineState::decode, encode: TimelineState::encode };
-const READER: Kind<Offset> = Kind { decode: reader_state::decode, encode: |floor| reader_state::encode(*floor) };
+const READER: Kind<ReaderState> = Kind { decode: reader_state::decode, encode: |state| reader_state::encode(*state) };
+const MARK: Kind<ExpiryMark> = Kind { decode: ExpiryMark::decode, encode: ExpiryMark::encode };
 const FAILURE: Kind<Failure> = Kind { decode: Failure::decode, encode: Failure::encode };
 const PARTITION: Kind<PartitionTotals> = Kind { decode: PartitionTotals::decode, encode: PartitionTotals::encode };
 const SUBSCRIPTION: Kind<SubscriptionTotals> =
@@ -179,8 +180,9 @@ fn a_timeline_keeps_its_bytes() {
 
 #[test]
 fn a_reader_and_its_acks_keep_their_bytes() {
-    check(&READER, Offset(0x0102), b"\x01\x01\x02\x01\x02");
-    check(&READER, Offset(0), b"\x01");
+    let state = ReaderState { floor: Offset(0x0102), began_at: time(0x0304) };
+    check(&READER, state, b"\x01\x01\x02\x01\x02\x02\x02\x03\x04");
+    check(&READER, ReaderState::default(), b"\x01");
     let mut chunk = [0u64; 16];
     chunk[0] = 1;
     chunk[15] = 1 << 63 | 2;
@@ -196,6 +198,17 @@ fn a_reader_and_its_acks_keep_their_bytes() {
 }
 
 #[test]
+fn a_mark_of_expiry_keeps_its_bytes() {
+    let position = Position::new(time(0x0102_0304_0506), Seq(7));
+    let mark = ExpiryMark { message: message(), position, lane: Lane::MAIN, counted: false };
+    let stands = b"\x02\x0e\x01\x02\x03\x04\x05\x06\0\0\0\0\0\0\0\x07";
+    check(&MARK, mark, &[b"\x01", MESSAGE, stands].concat());
+    let again = ExpiryMark { lane: Lane::Retry(SubscriptionNumber(9)), counted: true, ..mark };
+    check(&MARK, again, &[b"\x01", MESSAGE, stands, b"\x03\x05\x02\0\0\0\x09\x04\x01\x01"].concat());
+    assert!(ExpiryMark::decode(Bytes::from_static(b"\x01")).is_err(), "a mark of nothing");
+}
+
+#[test]
 fn a_failure_keeps_its_bytes() {
     let failure = Failure { count: 2, first_delivered_at: time(0x0102), not_before: None, last_error: None };
     check(&FAILURE, failure.clone(), b"\x01\x01\x01\x02\x02\x02\x01\x02");
@@ -208,8 +221,8 @@ fn a_failure_keeps_its_bytes() {
 fn totals_keep_their_bytes() {
     let totals = PartitionTotals { published: 1, cancelled: 0x0203, expired: 4 };
     check(&PARTITION, totals, b"\x01\x01\x01\x01\x02\x02\x02\x03\x03\x01\x04");
-    let totals = SubscriptionTotals { delivered: 5, acked: 4, failed: 3, retried: 2, dead: 1, filtered: 6 };
-    check(&SUBSCRIPTION, totals, b"\x01\x01\x01\x05\x02\x01\x04\x03\x01\x03\x04\x01\x02\x05\x01\x01\x06\x01\x06");
+    let totals = SubscriptionTotals { delivered: 5, acked: 4, failed: 3, retried: 2, dead: 1, filtered: 6, expired: 7 };
+    check(&SUBSCRIPTION, totals, b"\x01\x01\x01\x05\x02\x01\x04\x03\x01\x03\x04\x01\x02\x05\x01\x01\x06\x01\x06\x07\x01\x07");
 }
 
 #[test]
@@ -264,7 +277,7 @@ fn handles_are_hashed_as_they_were() {
 
 #[test]
 fn numbers_and_lengths_end_at_their_bounds() {
-    let reader = |bytes: &[u8]| reader_state::decode(Bytes::copy_from_slice(bytes));
+    let reader = |bytes: &[u8]| reader_state::decode(Bytes::copy_from_slice(bytes)).map(|state| state.floor);
     assert_eq!(reader(b"\x01\x01\x08\xff\xff\xff\xff\xff\xff\xff\xff"), Ok(Offset(u64::MAX)));
     assert_eq!(reader(b"\x01\x01\x03\x00\x00\x05"), Ok(Offset(5)), "leading zeros");
     assert_eq!(reader(b"\x01\x01\x81\x00\x05"), Ok(Offset(5)), "a length with a leading zero");
@@ -300,6 +313,7 @@ proptest! {
         same(&SHARD, &bytes);
         same(&TIMELINE, &bytes);
         same(&READER, &bytes);
+        same(&MARK, &bytes);
         same(&FAILURE, &bytes);
         same(&PARTITION, &bytes);
         same(&SUBSCRIPTION, &bytes);

@@ -66,6 +66,10 @@ pub const DEDUP_WINDOW_DEFAULT: DelayMs = DelayMs::from_secs(600);
 pub const ADVANCE_RECORDS_MAX: u32 = 10_000;
 /// Offsets between two anchors.
 pub const ANCHOR_EVERY: u64 = 1024;
+/// Marks that one piece of an expiry deals with at most: each may have a record read.
+pub const EXPIRE_PIECE_MAX: u32 = 100;
+/// Records that one piece of what a topic's retention ends deals with at most.
+pub const RETAIN_PIECE_MAX: u32 = 1000;
 /// Records that one piece of a range cancel removes at most.
 pub const CANCEL_PIECE_MAX: u32 = 1000;
 /// Shards of a data directory that names no number.

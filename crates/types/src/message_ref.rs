@@ -1,6 +1,6 @@
 //! What a message id says: the first place of its message.
 
-use crate::{Lane, PartitionNumber, Position, Seq, Time, TimelineId, TopicNumber};
+use crate::{Lane, PartitionNumber, Position, TimelineId, TopicNumber};
 
 /// A message by the place where it was first inserted.
 ///
@@ -20,7 +20,7 @@ pub struct MessageRef {
 
 impl MessageRef {
     /// Bytes of the stored form.
-    pub const BYTES: usize = 4 + 2 + 1 + 6 + 8;
+    pub const BYTES: usize = 4 + 2 + 1 + Position::BYTES;
 
     /// The timeline it was first inserted into.
     #[must_use]
@@ -28,31 +28,25 @@ impl MessageRef {
         TimelineId { topic: self.topic, partition: self.partition, lane: Lane::Priority(self.priority) }
     }
 
-    /// The stored form, big-endian. A due time fits into 48 bits because [`Time::MAX`] does.
+    /// The stored form, big-endian.
     #[must_use]
     pub fn to_bytes(self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
         bytes[..4].copy_from_slice(&self.topic.0.to_be_bytes());
         bytes[4..6].copy_from_slice(&self.partition.0.to_be_bytes());
         bytes[6] = self.priority;
-        bytes[7..13].copy_from_slice(&self.first.due.unix_ms().to_be_bytes()[2..]);
-        bytes[13..].copy_from_slice(&self.first.seq.0.to_be_bytes());
+        bytes[7..].copy_from_slice(&self.first.to_bytes());
         bytes
     }
 
     /// The reference of a stored form; `None` when it is not one.
     #[must_use]
     pub fn from_bytes(bytes: &[u8; Self::BYTES]) -> Option<Self> {
-        let mut due = [0; 8];
-        due[2..].copy_from_slice(bytes.get(7..13)?);
         Some(Self {
             topic: TopicNumber(u32::from_be_bytes(bytes.get(..4)?.try_into().ok()?)),
             partition: PartitionNumber(u16::from_be_bytes(bytes.get(4..6)?.try_into().ok()?)),
             priority: bytes[6],
-            first: Position {
-                due: Time::from_unix_ms(u64::from_be_bytes(due))?,
-                seq: Seq(u64::from_be_bytes(bytes.get(13..)?.try_into().ok()?)),
-            },
+            first: Position::from_bytes(bytes.get(7..)?)?,
         })
     }
 }

@@ -37,6 +37,28 @@ impl Position {
     pub const fn after(due: Time) -> Self {
         Self { due, seq: Seq(u64::MAX) }
     }
+
+    /// Bytes of the stored form.
+    pub const BYTES: usize = 6 + 8;
+
+    /// The stored form, big-endian. A due time fits into 48 bits because [`Time::MAX`] does.
+    #[must_use]
+    pub fn to_bytes(self) -> [u8; Self::BYTES] {
+        let mut bytes = [0; Self::BYTES];
+        bytes[..6].copy_from_slice(&self.due.unix_ms().to_be_bytes()[2..]);
+        bytes[6..].copy_from_slice(&self.seq.0.to_be_bytes());
+        bytes
+    }
+
+    /// The position of a stored form; `None` when it is not one.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let (due, seq) = bytes.split_first_chunk::<6>()?;
+        let mut wide = [0; 8];
+        wide[2..].copy_from_slice(due);
+        let due = Time::from_unix_ms(u64::from_be_bytes(wide))?;
+        Some(Self { due, seq: Seq(u64::from_be_bytes(seq.try_into().ok()?)) })
+    }
 }
 
 /// Ties a position to an offset: the first record *after* `position` has `offset`.

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use bytes::Bytes;
 use punctual_broker_api::{
-    Code, Durability, Error, NamespaceSettings, SubscriptionPath, SubscriptionSettings, TopicPath, TopicSettings,
+    Code, Durability, Error, NamespaceSettings, OnExpiry, SubscriptionPath, SubscriptionSettings, TopicPath, TopicSettings,
 };
 use punctual_core::{PartitionId, Retry, SubscriptionRules, TopicRules, format::FormatError};
 use punctual_types::{
@@ -57,6 +57,12 @@ impl Topic {
             name: self.name.as_str().into(),
             dedup_window: self.settings.dedup_window,
             offers_wait_for_sync: self.settings.durability == Durability::Sync,
+            retention: self.settings.retention,
+            keep_acked: self.settings.keep_acked,
+            on_expiry: match self.settings.on_expiry {
+                OnExpiry::Drop => punctual_core::OnExpiry::Drop,
+                OnExpiry::DeadLetter => punctual_core::OnExpiry::DeadLetter,
+            },
         }
     }
 

@@ -192,6 +192,7 @@ fn item_of(message: NewMessage, due: punctual_core::Due) -> PublishItem {
         tag: message.tag,
         headers: message.headers,
         priority: message.priority,
+        expires_after: message.expires_after,
     }
 }
 

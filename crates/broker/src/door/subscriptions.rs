@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use punctual_broker_api::{
     Code, Error, Page, PageRequest, Patch, Put, RetryPatch, RetryPolicy, SeekTo, SubscriptionPatch, SubscriptionPath,
-    SubscriptionSettings, SubscriptionStats, SubscriptionView, TopicPatch, TopicPath,
+    SubscriptionSettings, SubscriptionStats, SubscriptionView, TopicPatch, TopicPath, TopicSettings,
 };
 use punctual_core::Command;
 use punctual_types::{Time, TopicName, limits};
@@ -172,7 +172,12 @@ impl Inner {
         }
         let (number, root) = (self.next_topic(), topic.root);
         let namespace = path.topic.namespace.clone();
-        let settings = topic.settings;
+        // Letters are kept until somebody sees to them, however short a time their topic keeps messages.
+        let settings = TopicSettings {
+            partitions: topic.settings.partitions,
+            durability: topic.settings.durability,
+            ..TopicSettings::default()
+        };
         Ok((Topic { number, name, namespace, root, reserved: true, settings, subscriptions: Default::default() }, true))
     }
 

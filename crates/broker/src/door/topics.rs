@@ -12,7 +12,7 @@ use super::{
     Inner,
     admin::{subscription_entry, topic_entry},
     cursor::{after_name, read_name},
-    validate::{check_range, not_supported},
+    validate::check_range,
 };
 use crate::catalog::{Subscription, Topic, forget, keep};
 
@@ -311,13 +311,5 @@ fn settings_of(current: TopicSettings, patch: TopicPatch) -> Result<TopicSetting
     };
     check_range("partitions", settings.partitions, 1, limits::PARTITIONS_MAX)?;
     check_range("priorities", settings.priorities, 1, limits::PRIORITIES_MAX)?;
-    let later = [
-        ("retention", settings.retention.is_some()),
-        ("keep_acked", settings.keep_acked != default.keep_acked),
-        ("on_expiry", settings.on_expiry != default.on_expiry),
-    ];
-    match later.into_iter().find(|(_, set)| *set) {
-        Some((field, _)) => Err(not_supported(field)),
-        None => Ok(settings),
-    }
+    Ok(settings)
 }

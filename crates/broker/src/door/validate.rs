@@ -50,9 +50,6 @@ pub(super) fn check_message(message: &NewMessage, priorities: u16, limits: &Limi
             format!("cannot publish with priority {}, the topic has 0 to {}", message.priority, priorities.max(1) - 1);
         return Err(Error::new(Code::InvalidField, text).with_field("priority"));
     }
-    if message.expires_after.is_some() {
-        return Err(not_supported("expires_after"));
-    }
     Ok(())
 }
 

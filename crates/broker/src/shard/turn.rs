@@ -218,7 +218,15 @@ impl Worker {
             let due = place.shard.due_timelines(now.floor, place.durability.seq());
             self.unfinished |= due.len() > ADVANCES_MAX;
             for timeline in due.into_iter().take(ADVANCES_MAX) {
-                self.advance(seat, timeline, now).await?;
+                match timeline.lane {
+                    Lane::Priority(_) | Lane::Retry(_) => self.advance(seat, timeline, now).await?,
+                    Lane::Expiry => self.do_piece(seat, Command::Expire { timeline }, now).await?,
+                    Lane::Check => {}
+                }
+            }
+            let Some(place) = self.seats.get(seat) else { return Ok(()) };
+            for timeline in place.shard.due_retentions(now.floor).into_iter().take(ADVANCES_MAX) {
+                self.do_piece(seat, Command::Retain { timeline }, now).await?;
             }
         }
         let Some(place) = self.seats.get(seat) else { return Ok(()) };
@@ -244,6 +252,15 @@ impl Worker {
         }
         self.commit(seat).await?;
         self.leave(seat, Answers::default(), false);
+        Ok(())
+    }
+
+    /// Does a bounded piece of what has come to its time. What it wrote (a dead letter, a mark) may be due
+    /// at once, and there may be another piece: the next turn sees to both.
+    async fn do_piece(&mut self, seat: usize, command: Command, now: Now) -> Result<(), StoreError> {
+        self.ask_own(seat, command, now).await?;
+        self.commit(seat).await?;
+        self.unfinished = true;
         Ok(())
     }
 
@@ -308,6 +325,7 @@ impl Worker {
         let now = self.clock.now().floor;
         let idle = |place: &super::worker::Seat| {
             place.shard.due_timelines(now, punctual_types::Seq(u64::MAX)).is_empty()
+                && place.shard.due_retentions(now).is_empty()
                 && !place.shard.has_ended_leases(now)
         };
         if !self.unfinished && self.seats.iter().all(idle) {

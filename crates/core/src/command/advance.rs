@@ -33,7 +33,7 @@ impl Shard {
         })
     }
 
-    fn next_window(id: TimelineId, now: Now) -> Read {
+    pub(super) fn next_window(id: TimelineId, now: Now) -> Read {
         let after = Position::after(now.floor);
         Read::Window { timeline: id, after, to: Position::MAX, limit: 1, bytes_max: 1, values: false }
     }
@@ -98,6 +98,9 @@ impl Shard {
         self.agenda.set_due(id, &mut timeline.next_due, next_due);
         let mut records = due;
         records.truncate(crossing);
+        if let Some(first) = records.first() {
+            self.retain_crossed(id, first.position.due);
+        }
         Answer::Crossed(Crossed { first: before.offset, records, more })
     }
 }

@@ -10,8 +10,18 @@ use crate::{
 };
 
 impl Shard {
-    pub(super) fn configure(&mut self, partition: PartitionId, rules: TopicRules) -> Answer {
-        self.partitions.entry(partition).or_default().rules = Some(rules);
+    pub(super) fn configure(&mut self, id: PartitionId, rules: TopicRules, facts: &mut Facts) -> Answer {
+        let partition = self.partitions.entry(id).or_default();
+        let keeping = rules.keeping();
+        let before = partition.rules.replace(rules);
+        let lanes: Vec<_> = partition.timelines.keys().copied().collect();
+        for timeline in lanes.into_iter().map(|lane| id.lane(lane)) {
+            self.look_again(timeline);
+            // What was kept for longer than it now is to be may go.
+            if before.as_ref().is_some_and(|before| before.keeping() != keeping) {
+                self.follow_floor(facts, timeline);
+            }
+        }
         Answer::Done
     }
 
@@ -28,6 +38,9 @@ impl Shard {
             let timeline_id = id.lane(*lane);
             self.agenda.set_due(timeline_id, &mut timeline.next_due, None);
             self.agenda.floors.remove(&timeline_id);
+            if let Some(at) = timeline.deadline() {
+                self.agenda.retentions.remove(&(at, timeline_id));
+            }
             let mark = Mark { offset: timeline.line.offset, position: Position::MAX };
             self.pen.write(facts, Write::RaiseFloor { timeline: timeline_id, mark });
             self.pen.touch(StateKey::Timeline(timeline_id));

@@ -18,18 +18,19 @@ impl Shard {
             .collect()
     }
 
+    #[expect(clippy::too_many_arguments, reason = "the fields of the command, and what every read is given")]
     pub(super) fn disconnect_reads(
         &self,
         id: PartitionId,
         number: SubscriptionNumber,
         consumer: ConsumerNumber,
+        failed: bool,
+        now: Now,
         facts: &Facts,
         wanted: &mut Vec<Read>,
     ) {
-        for place in self.held(id, number, consumer).into_iter().filter(|place| self.is_last_attempt(*place)) {
-            if let Some(read) = self.record_read(place) {
-                facts.want(wanted, read);
-            }
+        for place in self.held(id, number, consumer) {
+            self.ending_reads(place, failed, now, facts, wanted);
         }
     }
 
@@ -45,7 +46,7 @@ impl Shard {
         let held = self.held(id, number, consumer);
         for place in &held {
             if graceful {
-                self.give_back(*place);
+                self.give_back(*place, facts, now);
             } else {
                 self.fail_in_place(*place, facts, now);
             }

@@ -13,6 +13,8 @@ impl Command {
     pub fn reads_windows(&self) -> bool {
         match self {
             Self::Advance { .. }
+            | Self::Expire { .. }
+            | Self::Retain { .. }
             | Self::RaiseFloor { .. }
             | Self::Lease { .. }
             | Self::CancelRange { .. }
@@ -52,13 +54,16 @@ impl Shard {
             Command::Advance { timeline, values, .. } => {
                 self.advance_reads(*timeline, *values, now, facts, &mut wanted)
             }
-            Command::RaiseFloor { timeline } => self.raise_floor_reads(*timeline, facts, &mut wanted),
+            Command::Expire { timeline } => self.expire_reads(*timeline, now, facts, &mut wanted),
+            Command::Retain { timeline } => self.retain_reads(*timeline, now, facts, &mut wanted),
+            Command::RaiseFloor { timeline } => self.raise_floor_reads(*timeline, now, facts, &mut wanted),
             Command::Lease { partition, subscription, lane, max, bytes_max, .. } => {
                 self.lease_reads(partition.lane(*lane), *subscription, *max, *bytes_max, now, facts, &mut wanted);
             }
             Command::Nack { items, .. } => self.nack_reads(items, facts, &mut wanted),
-            Command::Disconnect { partition, subscription, consumer, graceful: false } => {
-                self.disconnect_reads(*partition, *subscription, *consumer, facts, &mut wanted);
+            Command::Release { leases } => self.release_reads(leases, now, facts, &mut wanted),
+            Command::Disconnect { partition, subscription, consumer, graceful } => {
+                self.disconnect_reads(*partition, *subscription, *consumer, !graceful, now, facts, &mut wanted);
             }
             Command::ExpireLeases { limit } => self.expire_leases_reads(*limit, now, facts, &mut wanted),
             Command::Cancel { partition, handle }
@@ -75,9 +80,7 @@ impl Shard {
             | Command::Subscribe { .. }
             | Command::Unsubscribe { .. }
             | Command::Ack { .. }
-            | Command::Release { .. }
             | Command::Extend { .. }
-            | Command::Disconnect { graceful: true, .. }
             | Command::Keep { .. }
             | Command::Line { .. }
             | Command::Lines { .. } => {}
@@ -90,7 +93,7 @@ impl Shard {
         let now = now.not_before(self.meta.time);
         self.meta.time = now.floor;
         match command {
-            Command::Configure { partition, rules } => self.configure(partition, rules),
+            Command::Configure { partition, rules } => self.configure(partition, rules, facts),
             Command::DeletePartition { partition } => self.delete_partition(partition, facts),
             Command::Subscribe { partition, subscription, rules, start } => {
                 self.subscribe(partition, subscription, rules, start)
@@ -98,14 +101,16 @@ impl Shard {
             Command::Unsubscribe { partition, subscription } => self.unsubscribe(partition, subscription, facts),
             Command::Publish { partition, items, max_delay } => self.publish(partition, items, max_delay, facts, now),
             Command::Advance { timeline, durable, values } => self.advance(timeline, durable, values, facts, now),
-            Command::RaiseFloor { timeline } => self.raise_floor_to_readers(timeline, facts),
+            Command::Expire { timeline } => self.expire(timeline, facts, now),
+            Command::Retain { timeline } => self.retain(timeline, facts, now),
+            Command::RaiseFloor { timeline } => self.raise_floor_to_readers(timeline, facts, now),
             Command::Lease { partition, subscription, lane, consumer, max, bytes_max, lease } => {
                 let to = lease::LeaseTo { consumer, max, bytes_max, lease };
                 self.lease(partition.lane(lane), subscription, &to, facts, now)
             }
             Command::Ack { leases } => self.ack(&leases, facts),
             Command::Nack { items, delay, error } => self.nack(&items, delay, error.as_deref(), facts, now),
-            Command::Release { leases } => self.release(&leases),
+            Command::Release { leases } => self.release(&leases, facts, now),
             Command::Extend { leases, lease } => self.extend(&leases, lease, now),
             Command::Disconnect { partition, subscription, consumer, graceful } => {
                 self.disconnect(partition, subscription, consumer, graceful, facts, now)

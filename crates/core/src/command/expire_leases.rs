@@ -27,10 +27,8 @@ impl Shard {
     }
 
     pub(super) fn expire_leases_reads(&self, limit: u32, now: Now, facts: &Facts, wanted: &mut Vec<Read>) {
-        for place in self.ended(limit, now).into_iter().filter(|place| self.is_last_attempt(*place)) {
-            if let Some(read) = self.record_read(place) {
-                facts.want(wanted, read);
-            }
+        for place in self.ended(limit, now) {
+            self.ending_reads(place, true, now, facts, wanted);
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a failed delivery leads to: back to its place, to a retry, or to the dead letters.
 
-use punctual_types::{Lane, MessageRef, Now, Position, Read, Time, Write};
+use punctual_types::{Lane, MessageRef, Now, Position, Read, SubscriptionNumber, Time, Write};
 
 use super::{
     LeasePlace,
@@ -12,6 +12,17 @@ use crate::{
     format::{DeadLetter, MessageRecord, StateKey},
     state::{Lease, LeaseEnd, Parked, PartitionId, Shard},
 };
+
+/// What a dead letter tells of how it came to be one.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Letter<'a> {
+    /// Why it was given up, as [`DeadLetter::reason`].
+    pub(super) reason: u8,
+    pub(super) attempts: u32,
+    pub(super) first_delivered_at: Option<Time>,
+    /// The consumer's words; without any, those of an earlier failure.
+    pub(super) error: Option<&'a str>,
+}
 
 impl Shard {
     /// Whether a lease is the last that its subscription allows the message.
@@ -34,7 +45,9 @@ impl Shard {
         let last = self.is_last_attempt(place);
         let Some(lease) = self.end_lease(timeline, number, offset) else { return };
         self.count_failed(place, lease.serial, now);
-        if last && self.dead_letter(place, &lease, None, facts, now) {
+        if self.lapse_ended(place, &lease, None, facts, now).is_some()
+            || (last && self.dead_letter(place, &lease, None, facts, now))
+        {
             return;
         }
         let Some(reader) = self.reader_mut(timeline, number) else { return };
@@ -96,8 +109,31 @@ impl Shard {
         let at_its_place = self.reader(timeline, number).and_then(|reader| reader.failures.get(&offset));
         let last_error = error.map(str::to_owned).or(at_its_place.and_then(|failure| failure.last_error.clone()));
         let record = facts.record(timeline, lease.position).cloned();
-        let Some(mut record) = record.and_then(|bytes| MessageRecord::decode(bytes).ok()) else { return false };
-        let partition = PartitionId::from(timeline);
+        let Some(record) = record.and_then(|bytes| MessageRecord::decode(bytes).ok()) else { return false };
+        let letter = Letter {
+            reason: DeadLetter::ATTEMPTS_EXHAUSTED,
+            attempts: lease.attempt.0,
+            first_delivered_at: Some(lease.first_delivered_at),
+            error: last_error.as_deref(),
+        };
+        if !self.send_letter(timeline.into(), number, record, letter, facts, now) {
+            return false;
+        }
+        self.settle(timeline, number, offset, None);
+        self.follow_floor(facts, timeline);
+        true
+    }
+
+    /// Writes a subscription's dead letter. `false` when there is no place for it: then nothing is done.
+    pub(super) fn send_letter(
+        &mut self,
+        partition: PartitionId,
+        number: SubscriptionNumber,
+        mut record: MessageRecord,
+        letter: Letter<'_>,
+        facts: &mut Facts,
+        now: Now,
+    ) -> bool {
         let target = self.subscription(partition, number).map(|it| it.rules.dead_letter_topic);
         let target = target.map(|topic| PartitionId { topic, partition: partition.partition });
         // Without a place for it the letter would be lost: then it stays where it is.
@@ -107,22 +143,22 @@ impl Shard {
         let name = subscription.rules.name.clone();
         let topic = self.partitions.get(&partition).and_then(|it| it.rules.as_ref()).map(|rules| rules.name.clone());
         record.dead_letter = Some(DeadLetter {
-            reason: DeadLetter::ATTEMPTS_EXHAUSTED,
+            reason: letter.reason,
             topic: topic.as_deref().unwrap_or_default().to_owned(),
             subscription: name.to_string(),
-            attempts: lease.attempt.0,
-            first_delivered_at: Some(lease.first_delivered_at),
-            last_error: last_error.or(record.last_error.take()),
+            attempts: letter.attempts,
+            first_delivered_at: letter.first_delivered_at,
+            last_error: letter.error.map(str::to_owned).or(record.last_error.take()),
         });
-        // Where it lies now it starts over: its readers there count their own attempts.
+        // Where it lies now it starts over: its readers there count their own attempts, and it waits for
+        // them without a time of its own.
         record.attempts = 0;
         record.first_delivered_at = None;
+        record.expires_after = None;
         let message = record.message;
         let position = self.insert(facts, target.lane(Lane::MAIN), now.floor, |_| record.encode());
         self.remember_dead_letter(target, message, position, facts, now);
-        self.settle(timeline, number, offset, None);
-        self.follow_floor(facts, timeline);
-        self.pen.touch(StateKey::SubscriptionTotals(timeline.topic, timeline.partition, number));
+        self.pen.touch(StateKey::SubscriptionTotals(partition.topic, partition.partition, number));
         true
     }
 

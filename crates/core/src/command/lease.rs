@@ -1,7 +1,7 @@
 //! Handing out what is behind the line: one message to one consumer at a time.
 
 use punctual_types::{
-    Attempt, ConsumerNumber, DelayMs, Now, Offset, Position, Read, Record, SubscriptionNumber, Time, TimelineId,
+    Attempt, ConsumerNumber, DelayMs, Lane, Now, Offset, Position, Read, Record, SubscriptionNumber, Time, TimelineId,
 };
 
 use super::Answer;
@@ -166,7 +166,7 @@ impl Shard {
             }
             let (size, before) = (record.value.len() as u64, leased.deliveries.len());
             leased.looked_at += 1;
-            if !self.lease_one(id, number, offset, record, to, &mut leased, now) {
+            if !self.lease_one(id, number, offset, record, to, &mut leased, facts, now) {
                 break;
             }
             leased.progressed = true;
@@ -210,10 +210,12 @@ impl Shard {
         stored: Record,
         to: &LeaseTo,
         leased: &mut Leased,
+        facts: &mut Facts,
         now: Now,
     ) -> bool {
         let (epoch, hash) = (self.meta.epoch, self.config.hash);
         let Some(partition) = self.partitions.get_mut(&id.into()) else { return false };
+        let retention = partition.rules.as_ref().and_then(|rules| rules.retention);
         let Some(timeline) = partition.timelines.get(&id.lane) else { return false };
         let Some(subscription) = partition.subscriptions.get_mut(&number) else { return false };
         let lease_ms = to.lease.unwrap_or(subscription.rules.lease);
@@ -241,6 +243,13 @@ impl Shard {
             leased.passed_over += 1;
             return true;
         }
+        let lapses_at = record.expires_at();
+        let kept_until = retention.and_then(|retention| kept_from(&record, position, id).checked_add(retention));
+        if [lapses_at, kept_until].into_iter().flatten().any(|at| at <= now.floor) {
+            reader.returned.remove(&offset);
+            self.pass_lapsed(id, number, offset, record, facts, now);
+            return true;
+        }
         if let Some(key) = record.ordering_key.as_ref().filter(|_| subscription.rules.ordered) {
             match reader.order.enter(hash.of(key.as_bytes()), offset, position) {
                 Turn::Goes => {}
@@ -263,7 +272,8 @@ impl Shard {
         self.last_lease += 1;
         let serial = self.last_lease;
         let expires_at = now.ceil.saturating_add(lease_ms);
-        let lease = Lease { serial, consumer: to.consumer, attempt, position, expires_at, first_delivered_at };
+        let lease =
+            Lease { serial, consumer: to.consumer, attempt, position, expires_at, first_delivered_at, lapses_at };
         reader.lease(offset, lease);
         subscription.breaker.sent(Probe { lane: id.lane, offset, serial }, now.floor);
         subscription.count_held(to.consumer);
@@ -278,5 +288,13 @@ impl Shard {
             expires_at,
         });
         true
+    }
+}
+
+/// From when on a topic's retention counts: a retry is as old as its message.
+fn kept_from(record: &MessageRecord, position: Position, id: TimelineId) -> Time {
+    match id.lane {
+        Lane::Retry(_) => record.deliver_at,
+        Lane::Priority(_) | Lane::Expiry | Lane::Check => position.due,
     }
 }

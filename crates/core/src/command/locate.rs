@@ -266,9 +266,9 @@ impl Shard {
         let handles = has_own_handles(&record).then(|| (record.key.clone(), record.dedup_id.clone()));
         let (key, dedup_id) = handles.unwrap_or_default();
         let (published_at, window_end) = (record.published_at, self.dedup_end(timeline.into(), &record));
-        let moved = self.insert(facts, timeline, due, |position| {
+        let moved = self.put_message(facts, timeline, due, |position| {
             record.deliver_at = position.due;
-            record.encode()
+            record
         });
         let id = PartitionId::from(timeline);
         let standing = Standing { message, timeline, position: moved };

@@ -12,6 +12,7 @@ mod configure;
 mod deliver_now;
 mod disconnect;
 mod dispatch;
+mod expire;
 mod expire_leases;
 mod extend;
 mod fail;
@@ -25,6 +26,7 @@ mod publish;
 mod raise_floor;
 mod release;
 mod reschedule;
+mod retain;
 mod seek;
 mod stats;
 mod subscribe;
@@ -98,6 +100,16 @@ pub enum Command {
         durable: Seq,
         /// Whether to read whole records, because somebody waits for them.
         values: bool,
+    },
+    /// Take the next piece of the marks that are due on an expiry timeline. Reads a window.
+    Expire {
+        /// The expiry timeline.
+        timeline: TimelineId,
+    },
+    /// End the next piece of what a timeline has kept for long enough. Reads a window.
+    Retain {
+        /// Of which timeline.
+        timeline: TimelineId,
     },
     /// Let a floor follow its readers.
     RaiseFloor {

@@ -24,7 +24,7 @@ pub struct NackItem {
 /// What became of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NackAnswer {
-    /// It will be tried again.
+    /// It will be tried again; or it has expired meanwhile and is dropped, as its topic says.
     Retry,
     /// It lies in the dead-letter topic.
     DeadLettered,
@@ -73,6 +73,10 @@ impl Shard {
         let place = (timeline, number, offset);
         let last = self.is_last_attempt(place);
         let Some(lease) = self.end_lease(timeline, number, offset) else { return NackAnswer::LeaseLost };
+        if let Some(sent) = self.lapse_ended(place, &lease, error, facts, now) {
+            self.count_failed(place, lease.serial, now);
+            return if sent { NackAnswer::DeadLettered } else { NackAnswer::Retry };
+        }
         if last && self.dead_letter(place, &lease, error, facts, now) {
             self.count_failed(place, lease.serial, now);
             return NackAnswer::DeadLettered;
@@ -100,7 +104,7 @@ impl Shard {
         record.first_delivered_at = Some(lease.first_delivered_at);
         record.last_error = error.map(str::to_owned).or(record.last_error.take());
         let retry = timeline.lane(Lane::Retry(number));
-        self.insert(facts, retry, due, |_| record.encode());
+        self.put_message(facts, retry, due, |_| record);
         self.pen.touch(StateKey::Reader(retry, number));
         if let Some(subscription) = self.subscription_mut(timeline.into(), number) {
             subscription.reader(retry.lane, Offset(0));

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// A message to take.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PublishItem {
     /// When it is to be due.
     pub due: Due,
@@ -34,6 +34,8 @@ pub struct PublishItem {
     pub headers: Vec<(String, String)>,
     /// Higher goes first.
     pub priority: u8,
+    /// How long after its due time it expires.
+    pub expires_after: Option<DelayMs>,
 }
 
 /// What became of it.
@@ -200,14 +202,15 @@ impl Shard {
         let priority = item.priority;
         let reference = |first| MessageRef { topic: id.topic, partition: id.partition, priority, first };
         self.read_lane(id, Lane::Priority(priority));
-        let position = self.insert(facts, id.lane(Lane::Priority(priority)), due, |position| {
+        let position = self.put_message(facts, id.lane(Lane::Priority(priority)), due, |position| {
             let mut record = MessageRecord::new(reference(position), now.floor, item.body);
             record.key = item.key;
             record.dedup_id = item.dedup_id;
             record.ordering_key = item.ordering_key;
             record.tag = item.tag;
             record.headers = item.headers;
-            record.encode()
+            record.expires_after = item.expires_after;
+            record
         });
         if let Some(partition) = self.partitions.get_mut(&id) {
             partition.totals.published += 1;

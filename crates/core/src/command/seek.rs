@@ -47,6 +47,7 @@ impl Shard {
                 .and_then(|record| facts.offset(&Read::OffsetOf { timeline: timeline_id, position: record.position }));
             let floor = offset.unwrap_or(timeline.line.offset).max(timeline.floor.offset);
             self.seek_reader(timeline_id, number, floor);
+            self.look_again(timeline_id);
             self.follow_floor(facts, timeline_id);
         }
         Answer::Done
@@ -58,8 +59,10 @@ impl Shard {
         self.forget_deadlines(id, number);
         self.pen.dirty.extend(pieces);
         self.pen.touch(StateKey::Reader(id, number));
+        let began_at = self.meta.time;
         if let Some(reader) = self.reader_mut(id, number) {
             reader.seek(floor);
+            reader.began_at = began_at;
         }
     }
 }

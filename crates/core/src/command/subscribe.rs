@@ -41,6 +41,7 @@ impl Shard {
             subscription.breaker = Default::default();
         }
         subscription.rules = rules;
+        let mut begun = Vec::new();
         for (lane, line, floor) in published {
             if subscription.readers.contains_key(&lane) {
                 continue;
@@ -49,9 +50,13 @@ impl Shard {
                 SubscriptionStart::Earliest => floor.offset,
                 SubscriptionStart::Latest => line.offset,
             };
-            subscription.reader(lane, from);
+            subscription.reader(lane, from).began_at = self.meta.time;
             self.pen.touch(StateKey::Timeline(id.lane(lane)));
             self.pen.touch(StateKey::Reader(id.lane(lane), number));
+            begun.push(id.lane(lane));
+        }
+        for timeline in begun {
+            self.look_again(timeline);
         }
         Answer::Done
     }

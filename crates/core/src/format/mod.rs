@@ -1,6 +1,7 @@
 //! The bytes in which a shard keeps what it knows: one file per kind, each with a test of the
 //! bytes. docs/formats.md describes them; what is written here lies on users' disks.
 
+pub mod expiry_mark;
 pub mod failure;
 pub mod fields;
 pub mod partition_totals;
@@ -11,6 +12,7 @@ pub mod state_key;
 pub mod subscription_totals;
 pub mod timeline_state;
 
+pub use expiry_mark::ExpiryMark;
 pub use record::{DeadLetter, MessageRecord};
 pub use state_key::StateKey;
 

@@ -1,7 +1,7 @@
 //! How far a subscription has come on a timeline: its floor. What it acked above lies in chunks.
 
 use bytes::Bytes;
-use punctual_types::Offset;
+use punctual_types::{Offset, Time};
 
 use super::{
     FormatError,
@@ -11,11 +11,20 @@ use super::{
 const WHAT: &str = "reader";
 const VERSION: u8 = 1;
 
-/// The stored form of a floor: everything below it is settled.
+/// A reader without what it acked above its floor.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ReaderState {
+    /// Everything below it is settled.
+    pub floor: Offset,
+    /// When it began to read where it does: made, or moved there.
+    pub began_at: Time,
+}
+
+/// The stored form.
 #[must_use]
-pub fn encode(floor: Offset) -> Bytes {
-    let mut out = FieldWriter::new(VERSION, 16);
-    out.number(1, floor.0);
+pub fn encode(state: ReaderState) -> Bytes {
+    let mut out = FieldWriter::new(VERSION, 24);
+    out.number(1, state.floor.0).number(2, state.began_at.unix_ms());
     out.finish()
 }
 
@@ -23,15 +32,17 @@ pub fn encode(floor: Offset) -> Bytes {
 ///
 /// # Errors
 /// When it is damaged or of a later version.
-pub fn decode(value: Bytes) -> Result<Offset, FormatError> {
+pub fn decode(value: Bytes) -> Result<ReaderState, FormatError> {
     let mut fields = FieldReader::new(WHAT, VERSION, value)?;
-    let mut floor = Offset(0);
+    let mut state = ReaderState::default();
     while let Some((tag, value)) = fields.next_field()? {
-        if tag == 1 {
-            floor = Offset(fields.as_number(&value)?);
+        match tag {
+            1 => state.floor = Offset(fields.as_number(&value)?),
+            2 => state.began_at = fields.as_time(&value)?,
+            _ => {}
         }
     }
-    Ok(floor)
+    Ok(state)
 }
 
 /// Reads a chunk of acks: 16 words of 64 bits, big-endian, bit n of word w being offset

@@ -117,6 +117,12 @@ impl MessageRecord {
         }
     }
 
+    /// When it expires, if it does before the end of the year 9999.
+    #[must_use]
+    pub fn expires_at(&self) -> Option<Time> {
+        self.deliver_at.checked_add(self.expires_after?)
+    }
+
     /// The stored form.
     #[must_use]
     pub fn encode(&self) -> Bytes {

@@ -25,15 +25,18 @@ pub struct SubscriptionTotals {
     pub dead: u64,
     /// Messages that its filter passed over.
     pub filtered: u64,
+    /// Messages that expired for it.
+    pub expired: u64,
 }
 
 impl SubscriptionTotals {
     /// The stored form.
     #[must_use]
     pub fn encode(&self) -> Bytes {
-        let mut out = FieldWriter::new(VERSION, 48);
+        let mut out = FieldWriter::new(VERSION, 64);
         out.number(1, self.delivered).number(2, self.acked).number(3, self.failed);
         out.number(4, self.retried).number(5, self.dead).number(6, self.filtered);
+        out.number(7, self.expired);
         out.finish()
     }
 
@@ -52,6 +55,7 @@ impl SubscriptionTotals {
                 4 => totals.retried = fields.as_number(&value)?,
                 5 => totals.dead = fields.as_number(&value)?,
                 6 => totals.filtered = fields.as_number(&value)?,
+                7 => totals.expired = fields.as_number(&value)?,
                 _ => {}
             }
         }

@@ -25,6 +25,8 @@ pub(crate) struct Agenda {
     pub(crate) parked: BTreeSet<LeaseEnd>,
     /// When subscriptions that are held up may be offered something again.
     pub(crate) resumes: BTreeSet<(Time, PartitionId, SubscriptionNumber)>,
+    /// When a timeline may have kept something for long enough: never later than the truth.
+    pub(crate) retentions: BTreeSet<(Time, TimelineId)>,
     /// Timelines whose readers have left the floor far behind.
     pub(crate) floors: BTreeSet<TimelineId>,
 }

@@ -1,7 +1,7 @@
 //! The changes that commands are made of: each keeps state, counts, deadlines and batch in step.
 
 use bytes::Bytes;
-use punctual_types::{Mark, Offset, Position, SubscriptionNumber, Time, TimelineId, Write, limits};
+use punctual_types::{DelayMs, Lane, Mark, Offset, Position, SubscriptionNumber, Time, TimelineId, Write, limits};
 
 use super::{agenda::LeaseEnd, shard::Shard};
 use crate::{Facts, format::StateKey};
@@ -63,6 +63,7 @@ impl Shard {
             return;
         };
         let before = (reader.acks.floor(), reader.acks.above());
+        reader.damaged.remove(&offset);
         match acked_by {
             Some(serial) => reader.settle_acked(offset, serial),
             None => reader.settle_moved(offset),
@@ -124,6 +125,7 @@ impl Shard {
     /// Lets a timeline's floor follow its readers: at once when they have come to the line, and
     /// otherwise, since the position must be read, by a command of its own once it is worth it.
     pub(crate) fn follow_floor(&mut self, facts: &mut Facts, id: TimelineId) {
+        let keeping = self.keeping(id);
         let Some(partition) = self.partitions.get_mut(&id.into()) else { return };
         let Some(wanted) = partition.wanted_from(id.lane) else { return };
         let Some(timeline) = partition.timelines.get_mut(&id.lane) else { return };
@@ -131,7 +133,14 @@ impl Shard {
         if wanted <= timeline.floor.offset {
             return;
         }
-        if wanted == timeline.line.offset {
+        let now = self.meta.time;
+        if keeping.is_some() && timeline.keep_at.is_some_and(|at| at > now) {
+            return;
+        }
+        let is_kept = keeping.is_some_and(|keeping| timeline.line.position.due.saturating_add(keeping) > now);
+        if wanted == timeline.line.offset && is_kept {
+            self.agenda.floors.insert(id);
+        } else if wanted == timeline.line.offset {
             timeline.floor = timeline.line;
             let mark = timeline.floor;
             self.agenda.floors.remove(&id);
@@ -141,7 +150,34 @@ impl Shard {
         }
     }
 
+    /// For how long the floor of a timeline is held back, if it is.
+    pub(crate) fn keeping(&self, id: TimelineId) -> Option<DelayMs> {
+        matches!(id.lane, Lane::Priority(_)).then_some(())?;
+        self.partitions.get(&id.into())?.rules.as_ref()?.keeping()
+    }
+
+    /// Changes a timeline's deadlines.
+    pub(crate) fn set_deadlines(&mut self, id: TimelineId, change: impl FnOnce(&mut super::timeline::Timeline)) {
+        let Some(timeline) =
+            self.partitions.get_mut(&id.into()).and_then(|partition| partition.timelines.get_mut(&id.lane))
+        else {
+            return;
+        };
+        let before = timeline.deadline();
+        change(timeline);
+        let after = timeline.deadline();
+        if before != after {
+            self.agenda.retentions.extend(after.map(|at| (at, id)));
+            if let Some(at) = before {
+                self.agenda.retentions.remove(&(at, id));
+            }
+        }
+    }
+
     pub(crate) fn raise_floor(&mut self, facts: &mut Facts, id: TimelineId, mark: Mark) {
+        if let Some(timeline) = self.timeline_mut(id).filter(|it| !it.overdue.is_empty()) {
+            timeline.overdue = timeline.overdue.split_off(&mark.offset);
+        }
         self.pen.touch(StateKey::Timeline(id));
         self.pen.write(facts, Write::RaiseFloor { timeline: id, mark });
     }

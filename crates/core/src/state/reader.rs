@@ -20,6 +20,8 @@ pub(crate) struct Lease {
     pub(crate) position: Position,
     pub(crate) expires_at: Time,
     pub(crate) first_delivered_at: Time,
+    /// When the message expires, if it does: it may be acked then, and is not offered again.
+    pub(crate) lapses_at: Option<Time>,
 }
 
 /// A message that is to be tried again at its own place, and not before its time.
@@ -45,6 +47,8 @@ pub(crate) enum Receipt {
 #[derive(Debug)]
 pub(crate) struct Reader {
     pub(crate) acks: AckSet,
+    /// When it began to read where it does: what had expired by then is passed over without a word.
+    pub(crate) began_at: Time,
     /// The first offset that was never leased by this ownership.
     pub(crate) cursor: Offset,
     /// The position before `cursor`, once it is known.
@@ -75,6 +79,7 @@ impl Reader {
     pub(crate) fn new(floor: Offset) -> Self {
         Self {
             acks: AckSet::new(floor),
+            began_at: Time::ZERO,
             cursor: floor,
             cursor_position: None,
             returned: BTreeMap::new(),
@@ -149,7 +154,7 @@ impl Reader {
     /// Begins again at an offset: everything below counts as settled, nothing else does.
     pub(crate) fn seek(&mut self, floor: Offset) {
         let leased_to = self.leased_to.max(self.cursor);
-        *self = Self { contested_floor: floor, leased_to, ..Self::new(floor) };
+        *self = Self { contested_floor: floor, leased_to, began_at: self.began_at, ..Self::new(floor) };
     }
 
     /// Settles an offset by the ack of a lease.
@@ -160,7 +165,7 @@ impl Reader {
         self.acks.settle(offset);
     }
 
-    /// Settles an offset without an ack: it moved elsewhere, or was passed over.
+    /// Settles an offset without an ack: it moved elsewhere, or was passed over, or it expired.
     pub(crate) fn settle_moved(&mut self, offset: Offset) {
         // Nobody has a receipt of what was never leased.
         if self.returned.remove(&offset).is_some() || offset < self.leased_to {

@@ -8,9 +8,10 @@ use super::{BreakerRules, Pace};
 use crate::{Filter, format::MessageRecord};
 
 /// When a message is to be due.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Due {
     /// At once.
+    #[default]
     Now,
     /// So long after it is accepted.
     After(DelayMs),
@@ -30,6 +31,16 @@ pub enum OnKeyConflict {
     Keep,
 }
 
+/// What becomes of a message that expires.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnExpiry {
+    /// It is dropped, and counted.
+    #[default]
+    Drop,
+    /// It goes to the dead letters of every subscription that was not done with it, and is counted.
+    DeadLetter,
+}
+
 /// A topic's settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicRules {
@@ -39,6 +50,34 @@ pub struct TopicRules {
     pub dedup_window: DelayMs,
     /// Whether a message must be durable before it is offered.
     pub offers_wait_for_sync: bool,
+    /// For how long after its due time a message is kept at most.
+    pub retention: Option<DelayMs>,
+    /// For how long after its due time a message is kept that everybody is done with.
+    pub keep_acked: DelayMs,
+    /// What becomes of a message that expires.
+    pub on_expiry: OnExpiry,
+}
+
+impl TopicRules {
+    /// For how long the floor is held back; never past the retention.
+    pub(crate) fn keeping(&self) -> Option<DelayMs> {
+        let keeping = self.retention.map_or(self.keep_acked, |retention| self.keep_acked.min(retention));
+        (keeping > DelayMs::ZERO).then_some(keeping)
+    }
+}
+
+impl Default for TopicRules {
+    /// The rules of a topic without a name and with every setting at its default.
+    fn default() -> Self {
+        Self {
+            name: Arc::from(""),
+            dedup_window: limits::DEDUP_WINDOW_DEFAULT,
+            offers_wait_for_sync: true,
+            retention: None,
+            keep_acked: DelayMs::ZERO,
+            on_expiry: OnExpiry::Drop,
+        }
+    }
 }
 
 /// How failures are tried again.

@@ -166,7 +166,14 @@ impl Shard {
         let due = self.agenda.due.iter().find(|(_, id)| unblocked(id)).map(|(time, _)| *time);
         let ends = [&self.agenda.lease_ends, &self.agenda.parked].map(|ends| ends.first().map(|end| end.at));
         let resumes = self.agenda.resumes.first().map(|(at, ..)| *at);
-        due.into_iter().chain(ends.into_iter().flatten()).chain(resumes).min()
+        let retention = self.agenda.retentions.first().map(|(at, _)| *at);
+        due.into_iter().chain(ends.into_iter().flatten()).chain(resumes).chain(retention).min()
+    }
+
+    /// Timelines that may have kept something for as long as their topics say.
+    #[must_use]
+    pub fn due_retentions(&self, now: Time) -> Vec<TimelineId> {
+        self.agenda.retentions.iter().take_while(|(time, _)| *time <= now).map(|(_, timeline)| *timeline).collect()
     }
 
     /// Whether a lease has ended by now, or something that was held up may be offered again.

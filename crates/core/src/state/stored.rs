@@ -33,9 +33,10 @@ impl Shard {
                 self.agenda.set_due(id, &mut timeline.next_due, unknown_due);
             }
             StateKey::Reader(id, subscription) => {
-                let floor = reader_state::decode(value)?;
+                let state = reader_state::decode(value)?;
                 let partition = self.partitions.get_mut(&id.into()).ok_or_else(orphan)?;
-                partition.subscriptions.entry(subscription).or_default().reader(id.lane, floor);
+                let subscription = partition.subscriptions.entry(subscription).or_default();
+                subscription.reader(id.lane, state.floor).began_at = state.began_at;
             }
             StateKey::AckChunk(id, subscription, number) => {
                 let chunk = reader_state::decode_chunk(&value)?;
@@ -113,7 +114,9 @@ impl Shard {
             StateKey::Shard => Some(self.meta.encode()),
             StateKey::Timeline(id) => Some(self.timeline(id)?.state().encode()),
             StateKey::Reader(id, subscription) => {
-                Some(reader_state::encode(self.reader(id, subscription)?.acks.floor()))
+                let reader = self.reader(id, subscription)?;
+                let (floor, began_at) = (reader.acks.floor(), reader.began_at);
+                Some(reader_state::encode(reader_state::ReaderState { floor, began_at }))
             }
             StateKey::AckChunk(id, subscription, number) => {
                 self.reader(id, subscription)?.acks.chunk(number).map(reader_state::encode_chunk)

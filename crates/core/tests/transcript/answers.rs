@@ -276,8 +276,12 @@ fn refusal(refused: Refused) -> String {
 fn tell_stats(stats: &PartitionStats) -> Vec<String> {
     let totals = stats.totals;
     let mut told = vec![format!(
-        "scheduled {}, retained {}, published {}, cancelled {}",
-        stats.scheduled, stats.retained, totals.published, totals.cancelled
+        "scheduled {}, retained {}, published {}, cancelled {}{}",
+        stats.scheduled,
+        stats.retained,
+        totals.published,
+        totals.cancelled,
+        expired(totals.expired)
     )];
     for subscription in &stats.subscriptions {
         let totals = subscription.totals;
@@ -289,7 +293,7 @@ fn tell_stats(stats: &PartitionStats) -> Vec<String> {
         };
         let filtered = (totals.filtered > 0).then(|| format!(", filtered {}", totals.filtered)).unwrap_or_default();
         told.push(format!(
-            "s{}: ready {}, leased {}, retrying {}; delivered {}, acked {}, failed {}, retried {}, dead {}{filtered}{oldest}{breaker}",
+            "s{}: ready {}, leased {}, retrying {}; delivered {}, acked {}, failed {}, retried {}, dead {}{filtered}{}{oldest}{breaker}",
             subscription.subscription,
             subscription.ready,
             subscription.leased,
@@ -299,9 +303,15 @@ fn tell_stats(stats: &PartitionStats) -> Vec<String> {
             totals.failed,
             totals.retried,
             totals.dead,
+            expired(totals.expired),
         ));
     }
     told
+}
+
+/// Only where something has expired.
+fn expired(count: u64) -> String {
+    if count > 0 { format!(", expired {count}") } else { String::new() }
 }
 
 /// A piece of state by its name.

@@ -23,6 +23,7 @@ pub(super) fn item(name: &str, words: &Words) -> PublishItem {
         tag: words.named("tag").map(str::to_owned),
         headers: words.named("header").map(|value| ("name".to_owned(), value.to_owned())).into_iter().collect(),
         priority: words.number("priority").unwrap_or(0),
+        expires_after: words.duration("expires"),
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
 
 use bytes::Bytes;
 use punctual_core::{
-    BreakerRules, Command, Filter, LeaseRef, MessageHandle, NackItem, Pace, PartitionId, Retry, SubscriptionRules,
+    BreakerRules, Command, Filter, LeaseRef, MessageHandle, NackItem, OnExpiry, Pace, PartitionId, Retry, SubscriptionRules,
     SubscriptionStart, TopicRules,
 };
 use punctual_types::{DelayMs, Lane, MessageRef, Now, PartitionNumber, Position, Seq, Time, TimelineId, TopicNumber};
@@ -58,6 +58,7 @@ impl Stage {
             "advance" => self.advance(&words),
             "expire" => self.ask(Command::ExpireLeases { limit: words.number("max").unwrap_or(1000) }),
             "floors" => self.floors(),
+            "retain" => self.retain(),
             "lease" => self.lease(&words),
             "nack" => self.nack(&words),
             "seek" => self.seek(&words),
@@ -153,6 +154,9 @@ impl Stage {
             name: words.at(1).into(),
             dedup_window: words.duration("window").unwrap_or(DelayMs::from_secs(600)),
             offers_wait_for_sync: !words.has("async"),
+            retention: words.duration("retention"),
+            keep_acked: words.duration("keep-acked").unwrap_or_default(),
+            on_expiry: if words.has("dead-letter") { OnExpiry::DeadLetter } else { OnExpiry::Drop },
         };
         self.ask(Command::Configure { partition: topic(words.at(1)), rules })
     }
@@ -222,10 +226,27 @@ impl Stage {
         }
         let mut told = Vec::new();
         for timeline in due {
+            if timeline.lane == Lane::Expiry {
+                self.ask(Command::Expire { timeline });
+                told.push(format!("{}: taken", lane_name(timeline)));
+                continue;
+            }
             let values = !words.has("blind");
             let answer = self.house.ask(Command::Advance { timeline, durable, values }, self.now);
             told.extend(self.tell_crossed(timeline, answer));
         }
+        told
+    }
+
+    /// Ends what has been kept for long enough, piece by piece.
+    fn retain(&mut self) -> Vec<String> {
+        let mut told = Vec::new();
+        while let Some(timeline) = self.house.shard.due_retentions(self.now.floor).first().copied() {
+            self.ask(Command::Retain { timeline });
+            let line = self.ask(Command::Line { timeline });
+            told.push(format!("{}: {}", lane_name(timeline), line.join("")));
+        }
+        told.extend(self.floors());
         told
     }
 

@@ -61,8 +61,8 @@ pub(super) fn publish_item(item: &Item, answer: &PublishAnswer, before: &Naive, 
         dedup_id: item.dedup.map(|dedup| format!("dedup-{dedup}")),
         ordering_key: item.order.map(|order| format!("order-{order}")),
         tag: item.tag.map(|tag| format!("tag-{tag}")),
-        headers: Vec::new(),
         priority: item.priority,
+        ..PublishItem::default()
     }
 }
 

@@ -50,7 +50,7 @@ impl Rig {
             let rules = TopicRules {
                 name: name.into(),
                 dedup_window: DelayMs::from_ms(naive::WINDOW_MS),
-                offers_wait_for_sync: true,
+                ..TopicRules::default()
             };
             house.ask(Command::Configure { partition: line.into(), rules }, naive.now);
         }
