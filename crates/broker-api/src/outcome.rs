@@ -29,9 +29,9 @@ pub struct NackRequest {
 /// The answer to a receipt that was nacked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NackOutcome {
-    /// It will be tried again.
+    /// It will be tried again; or it has expired meanwhile and is dropped, as its topic says.
     Retry,
-    /// It had its last attempt and lies in the dead-letter topic.
+    /// It had its last attempt, or has expired meanwhile, and lies in the dead-letter topic.
     DeadLettered,
     /// The lease ended before.
     LeaseLost,

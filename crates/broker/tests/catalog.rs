@@ -92,14 +92,6 @@ fn settings_keep_what_is_left_out_and_reset_what_is_null() {
 fn what_is_not_built_yet_is_refused_by_name_and_makes_nothing() {
     run(async {
         let rig = Rig::new().await;
-        let topics = [
-            ("retention", TopicPatch { retention: Patch::Set(secs(5)), ..Default::default() }),
-            ("keep_acked", TopicPatch { keep_acked: Patch::Set(secs(5)), ..Default::default() }),
-        ];
-        for (field, patch) in topics {
-            let error = rig.broker.put_topic(topic("t"), patch).await.expect_err("refused");
-            assert_eq!((error.code, error.field.as_deref()), (Code::NotSupported, Some(field)));
-        }
         let ordered = SubscriptionPatch { ordered: Patch::Set(true), ..Default::default() };
         let error = rig.broker.put_subscription(sub("t/s"), ordered).await.expect_err("refused");
         assert_eq!((error.code, error.field.as_deref()), (Code::NotSupported, Some("ordered")));

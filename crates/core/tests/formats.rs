@@ -10,7 +10,8 @@ use punctual_core::{
     HandleHash,
     format::{
         DeadLetter, ExpiryMark, FormatError, MessageRecord, StateKey, failure::Failure,
-        partition_totals::PartitionTotals, reader_state, reader_state::ReaderState, shard_meta::ShardMeta, subscription_totals::SubscriptionTotals, timeline_state::TimelineState,
+        partition_totals::PartitionTotals, reader_state, reader_state::ReaderState, shard_meta::ShardMeta,
+        subscription_totals::SubscriptionTotals, timeline_state::TimelineState,
     },
 };
 use punctual_types::{
@@ -222,7 +223,11 @@ fn totals_keep_their_bytes() {
     let totals = PartitionTotals { published: 1, cancelled: 0x0203, expired: 4 };
     check(&PARTITION, totals, b"\x01\x01\x01\x01\x02\x02\x02\x03\x03\x01\x04");
     let totals = SubscriptionTotals { delivered: 5, acked: 4, failed: 3, retried: 2, dead: 1, filtered: 6, expired: 7 };
-    check(&SUBSCRIPTION, totals, b"\x01\x01\x01\x05\x02\x01\x04\x03\x01\x03\x04\x01\x02\x05\x01\x01\x06\x01\x06\x07\x01\x07");
+    check(
+        &SUBSCRIPTION,
+        totals,
+        b"\x01\x01\x01\x05\x02\x01\x04\x03\x01\x03\x04\x01\x02\x05\x01\x01\x06\x01\x06\x07\x01\x07",
+    );
 }
 
 #[test]

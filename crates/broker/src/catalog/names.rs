@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use bytes::Bytes;
 use punctual_broker_api::{
-    Code, Durability, Error, NamespaceSettings, OnExpiry, SubscriptionPath, SubscriptionSettings, TopicPath, TopicSettings,
+    Code, Durability, Error, NamespaceSettings, OnExpiry, SubscriptionPath, SubscriptionSettings, TopicPath,
+    TopicSettings,
 };
 use punctual_core::{PartitionId, Retry, SubscriptionRules, TopicRules, format::FormatError};
 use punctual_types::{

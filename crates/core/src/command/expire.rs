@@ -212,8 +212,7 @@ impl Shard {
             match reader.leases.get(&offset) {
                 _ if reader.acks.is_settled(offset) => {}
                 Some(lease) => {
-                    lapsed.held_until =
-                        Some(lapsed.held_until.map_or(lease.expires_at, |at| at.min(lease.expires_at)));
+                    lapsed.held_until = Some(lapsed.held_until.map_or(lease.expires_at, |at| at.min(lease.expires_at)));
                 }
                 None => {
                     wanted |= record.as_ref().is_none_or(|record| subscription.rules.wants(id.lane, record));
@@ -252,9 +251,9 @@ impl Shard {
         }
         let Some(reader) = subscription.readers.get(&id.lane) else { return false };
         // Who began after it had expired was never to get it, nor a letter of it.
-        let began_later =
-            record.as_ref().and_then(MessageRecord::expires_at).is_some_and(|at| at <= reader.began_at);
-        let sent = !began_later && record.is_some_and(|record| self.send_expired(id.into(), number, record, facts, now));
+        let began_later = record.as_ref().and_then(MessageRecord::expires_at).is_some_and(|at| at <= reader.began_at);
+        let sent =
+            !began_later && record.is_some_and(|record| self.send_expired(id.into(), number, record, facts, now));
         self.settle(id, number, offset, None);
         self.count_expired_for(id.into(), number);
         sent
