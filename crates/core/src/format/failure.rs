@@ -48,7 +48,7 @@ impl Failure {
                         .map_err(|_| FormatError::new(WHAT, "has a count of more than 32 bits"))?;
                 }
                 2 => failure.first_delivered_at = fields.as_time(&value)?,
-                3 => failure.not_before = Some(fields.as_time(&value)?),
+                3 => failure.not_before = Some(fields.as_time(&value)?).filter(|at| *at > Time::ZERO),
                 4 => failure.last_error = Some(fields.as_text(&value)?),
                 _ => {}
             }

@@ -7,8 +7,8 @@ use std::{
 
 use bytes::Bytes;
 use punctual_core::{
-    BreakerRules, Command, Filter, LeaseRef, MessageHandle, NackItem, OnExpiry, Pace, PartitionId, Retry, SubscriptionRules,
-    SubscriptionStart, TopicRules,
+    BreakerRules, Command, Filter, LeaseRef, MessageHandle, NackItem, OnExpiry, Pace, PartitionId, Retry,
+    SubscriptionRules, SubscriptionStart, TopicRules,
 };
 use punctual_types::{DelayMs, Lane, MessageRef, Now, PartitionNumber, Position, Seq, Time, TimelineId, TopicNumber};
 
