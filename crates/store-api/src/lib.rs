@@ -12,13 +12,17 @@
 //! * a read sees every commit that was written before it was asked;
 //! * after the first failed write or sync nothing is answered as written or durable any more.
 
+mod directory_format;
 mod durable;
 mod error;
+mod latch;
 mod store;
 #[cfg(feature = "testing")]
 pub mod testing;
 
+pub use directory_format::{DirectoryFormat, FormatRefused};
 pub use durable::Durable;
 pub use error::{StoreError, Unusable};
 pub use futures_util::future::BoxFuture;
+pub use latch::Latch;
 pub use store::{ShardStore, Store, StoreUsage, SyncObserver};

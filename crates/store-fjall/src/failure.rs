@@ -1,27 +1,6 @@
-//! The latch that keeps the first failure, and what fjall's errors mean here.
-
-use std::sync::OnceLock;
+//! What fjall's errors mean here.
 
 use punctual_store_api::{StoreError, Unusable};
-
-/// The first failed write or sync. Once set, nothing is answered as written or durable any more.
-#[derive(Default)]
-pub(crate) struct Latch(OnceLock<StoreError>);
-
-impl Latch {
-    /// Keeps a failure unless there is one, and gives the one that is kept.
-    pub(crate) fn keep(&self, error: StoreError) -> StoreError {
-        self.0.get_or_init(|| error).clone()
-    }
-
-    pub(crate) fn get(&self) -> Option<StoreError> {
-        self.0.get().cloned()
-    }
-
-    pub(crate) fn check(&self) -> Result<(), StoreError> {
-        self.0.get().map_or(Ok(()), |error| Err(error.clone()))
-    }
-}
 
 /// What an error while reading means: damaged bytes, or a device that does not answer. Reads do
 /// not latch: nothing was promised that they could break.

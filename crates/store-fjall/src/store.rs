@@ -9,7 +9,7 @@ use std::{
 };
 
 use fjall::Database;
-use punctual_store_api::{ShardStore, Store, StoreError, StoreUsage, SyncObserver};
+use punctual_store_api::{Latch, ShardStore, Store, StoreError, StoreUsage, SyncObserver};
 use punctual_types::ShardNumber;
 
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
     count::{self, CountQueue},
     database::{self, Keyspaces},
     directory::DataDirectory,
-    failure::{self, Latch},
+    failure,
     floors::Floors,
     keys::{self, Family},
     reclaim::Reclaim,

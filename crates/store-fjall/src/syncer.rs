@@ -11,10 +11,10 @@ use std::{
 
 use fjall::{Database, PersistMode};
 use futures_channel::oneshot;
-use punctual_store_api::{Durable, StoreError, SyncObserver};
+use punctual_store_api::{Durable, Latch, StoreError, SyncObserver};
 use punctual_types::{CommitNumber, Position, ShardNumber, Time};
 
-use crate::{failure::Latch, keys::Prefix, limits::UNSYNCED_MAX, reclaim::Reclaim};
+use crate::{keys::Prefix, limits::UNSYNCED_MAX, reclaim::Reclaim};
 
 type Waiter = oneshot::Sender<Result<Durable, StoreError>>;
 

@@ -7,23 +7,22 @@
 //! ```
 //! Whatever is refused here is refused before anything is changed.
 
-mod format;
 mod sync;
 
 use std::{
     fs::{self, File, TryLockError},
-    io::{self, ErrorKind, Write},
+    io::{self, ErrorKind, Read, Write},
     path::{Path, PathBuf},
 };
 
-use punctual_store_api::{StoreError, Unusable};
+use punctual_store_api::{DirectoryFormat, FormatRefused, StoreError, Unusable};
 
-pub(crate) use format::Format;
 pub(crate) use sync::{sync_directory, sync_found};
 
-use crate::OpenOptions;
+use crate::{OpenOptions, limits::FORMAT_FILE_BYTES_MAX};
 
-const FORMAT_FILE: &str = "punctual.format";
+const STORE: &str = "fjall";
+const FORMAT_FILE: &str = DirectoryFormat::FILE;
 const FORMAT_FILE_NEW: &str = "punctual.format.new";
 const LOCK_FILE: &str = "punctual.lock";
 const DATABASE: &str = "fjall";
@@ -35,7 +34,7 @@ const BEFORE_FORMAT: [&str; 4] = [LOCK_FILE, FORMAT_FILE_NEW, DATABASE_NEW, "los
 /// A data directory that this process has for itself.
 pub(crate) struct DataDirectory {
     path: PathBuf,
-    format: Format,
+    format: DirectoryFormat,
     /// Unlocked by the system when it is closed, whatever happens to the process.
     _lock: File,
 }
@@ -43,7 +42,7 @@ pub(crate) struct DataDirectory {
 impl DataDirectory {
     /// Checks and locks a directory, and makes it when it is new or empty.
     pub(crate) fn open(path: &Path, options: &OpenOptions) -> Result<Self, StoreError> {
-        assert!(Format::may_have(options.shards_if_new), "{} shards asked for", options.shards_if_new);
+        assert!(DirectoryFormat::may_have(options.shards_if_new), "{} shards asked for", options.shards_if_new);
         make(path)?;
         let mut format = inspect(path)?;
         let free = free_bytes(path).map_err(|error| unusable(path, "asking for free space", &error))?;
@@ -59,7 +58,7 @@ impl DataDirectory {
         let format = match format {
             Some(format) => format,
             None => {
-                let format = Format { shards: options.shards_if_new, secret: options.secret_if_new };
+                let format = DirectoryFormat { shards: options.shards_if_new, secret: options.secret_if_new };
                 write_format(path, format)?;
                 format
             }
@@ -67,7 +66,7 @@ impl DataDirectory {
         Ok(Self { path: path.to_owned(), format, _lock: lock })
     }
 
-    pub(crate) fn format(&self) -> Format {
+    pub(crate) fn format(&self) -> DirectoryFormat {
         self.format
     }
 
@@ -139,8 +138,8 @@ fn make(path: &Path) -> Result<(), StoreError> {
 }
 
 /// The format of a directory; `None` when it is still to be made.
-fn inspect(path: &Path) -> Result<Option<Format>, StoreError> {
-    if let Some(format) = Format::read(&path.join(FORMAT_FILE), path)? {
+fn inspect(path: &Path) -> Result<Option<DirectoryFormat>, StoreError> {
+    if let Some(format) = read_format(path)? {
         return Ok(Some(format));
     }
     let entries = fs::read_dir(path).map_err(|error| unusable(path, "listing it", &error))?;
@@ -152,6 +151,26 @@ fn inspect(path: &Path) -> Result<Option<Format>, StoreError> {
         }
     }
     Ok(None)
+}
+
+/// Reads the format file of a directory; `None` when there is none.
+fn read_format(path: &Path) -> Result<Option<DirectoryFormat>, StoreError> {
+    let file = path.join(FORMAT_FILE);
+    let opened = match File::open(&file) {
+        Ok(opened) => opened,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(unusable(path, "opening its format file", &error)),
+    };
+    let mut bytes = Vec::new();
+    opened
+        .take(FORMAT_FILE_BYTES_MAX)
+        .read_to_end(&mut bytes)
+        .map_err(|error| unusable(path, "reading its format file", &error))?;
+    match DirectoryFormat::parse(&bytes, STORE) {
+        Ok(format) => Ok(Some(format)),
+        Err(FormatRefused::Foreign(detail)) => Err(StoreError::unusable(shown(path), Unusable::Format, detail)),
+        Err(FormatRefused::Damaged(detail)) => Err(StoreError::corrupt(shown(&file), detail)),
+    }
 }
 
 fn lock(path: &Path) -> Result<File, StoreError> {
@@ -172,7 +191,7 @@ fn lock(path: &Path) -> Result<File, StoreError> {
 
 /// Writes the format file and makes it durable, after the place in which the database is made:
 /// a format file with neither `fjall` nor `fjall.new` beside it means that the data is gone.
-fn write_format(path: &Path, format: Format) -> Result<(), StoreError> {
+fn write_format(path: &Path, format: DirectoryFormat) -> Result<(), StoreError> {
     let new = path.join(DATABASE_NEW);
     match fs::create_dir(&new) {
         Ok(()) => {}
@@ -183,7 +202,7 @@ fn write_format(path: &Path, format: Format) -> Result<(), StoreError> {
     let (from, to) = (path.join(FORMAT_FILE_NEW), path.join(FORMAT_FILE));
     let written = || -> io::Result<()> {
         let mut file = File::create(&from)?;
-        file.write_all(format.to_text().as_bytes())?;
+        file.write_all(format.to_text(STORE).as_bytes())?;
         file.sync_all()?;
         fs::rename(&from, &to)
     };
