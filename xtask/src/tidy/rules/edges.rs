@@ -22,6 +22,7 @@ const TABLE: &[(&str, Below)] = &[
     ("store-api", Only(&["types"])),
     ("store-memory", Only(&["store-api", "types"])),
     ("store-fjall", Only(&["store-api", "types"])),
+    ("tide", Only(&["store-api", "types"])),
     ("broker-api", Only(&["types"])),
     ("broker", Only(&["core", "store-api", "broker-api", "types"])),
     ("embedded", Only(&["broker", "broker-api", "store-api", "store-fjall", "store-memory", "types"])),

@@ -25,7 +25,7 @@ const HOMES: &[(&str, &[&str], &str)] = &[
     ),
     (
         "rustix",
-        &["broker", "store-fjall", "punctual", "bench"],
+        &["broker", "store-fjall", "tide", "punctual", "bench"],
         "only the clock and what touches the disk ask the system",
     ),
     (

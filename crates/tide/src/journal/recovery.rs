@@ -1,0 +1,261 @@
+//! Opening a journal: what is there is synced, checked, shown, and what was torn is cut off.
+//!
+//! Frames are shown as long as each continues the chain. Where it breaks, everything behind the
+//! break is searched for frames that are whole by themselves. If one of them says that a commit
+//! behind the break was durable, bytes that were promised are gone: that is damage, and the
+//! journal is refused and left as it is. Otherwise the break is where a crash tore what nobody had
+//! been promised, in whatever order the system had written it: it is cut off.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, RwLock, atomic::AtomicU64},
+};
+
+use punctual_store_api::{StoreError, Unusable};
+use punctual_types::{CommitNumber, ShardNumber};
+
+use super::{
+    Journal, Location, Recent, Sizes, Writer,
+    frame::{ALIGNMENT, Chain, Frame, HEADER_BYTES, Kind, Seed},
+    segment::{Beginning, SEGMENT_HEADER_BYTES, Segment, SegmentNumber, beginning},
+};
+use crate::vfs::{FileHandle, Vfs, read_all};
+
+/// Bytes of a segment's file. More is none of ours.
+const SEGMENT_BYTES_MAX: u64 = u32::MAX as u64;
+
+/// A batch that was found.
+pub(crate) struct Found<'a> {
+    pub(crate) shard: ShardNumber,
+    pub(crate) location: Location,
+    pub(crate) payload: &'a [u8],
+}
+
+/// An opened journal, and what opening found.
+pub(crate) struct Recovery {
+    pub(crate) journal: Journal,
+    /// Batches that were found whole.
+    pub(crate) batches: u64,
+    /// Where the journal was torn, if it was: file and place. Everything behind was cut off.
+    pub(crate) torn: Option<(String, u64)>,
+}
+
+/// A file of a segment as it was found.
+struct File {
+    number: SegmentNumber,
+    seed: Seed,
+    handle: FileHandle,
+    len: u64,
+}
+
+/// How far the chain was followed.
+struct Progress {
+    chain: Chain,
+    last: CommitNumber,
+    batches: u64,
+    /// The file and place behind the last frame that continued the chain.
+    end: Option<(usize, u64)>,
+}
+
+impl Recovery {
+    /// Opens a journal and shows every batch in it, oldest first.
+    pub(crate) fn open(
+        vfs: &Arc<dyn Vfs>,
+        secret: [u8; 16],
+        sizes: Sizes,
+        show: &mut dyn FnMut(Found<'_>) -> Result<(), StoreError>,
+    ) -> Result<Self, StoreError> {
+        let files = open_and_sync(&**vfs, secret)?;
+        let mut progress = Progress { chain: Chain::default(), last: CommitNumber(0), batches: 0, end: None };
+        for (index, file) in files.iter().enumerate() {
+            file.follow(index, &mut progress, show)?;
+        }
+        let torn = cut_off(&files, &progress)?;
+        let journal = start(vfs, secret, sizes, files, &progress)?;
+        Ok(Self { journal, batches: progress.batches, torn })
+    }
+}
+
+/// The files of the journal in order. A process that died may have written without syncing; what
+/// it wrote could be read now and yet be lost by the next power cut, so it is made safe first.
+fn open_and_sync(vfs: &dyn Vfs, secret: [u8; 16]) -> Result<Vec<File>, StoreError> {
+    let names = vfs.list().map_err(|error| StoreError::failed("listing", vfs.shown(), error))?;
+    let mut numbers: Vec<SegmentNumber> = names.iter().filter_map(|name| SegmentNumber::of_file(name)).collect();
+    numbers.sort_unstable();
+    let mut files = Vec::with_capacity(numbers.len());
+    for number in numbers {
+        let name = number.file_name();
+        let handle = vfs.open(&name).map_err(|error| StoreError::failed("opening", &*name, error))?;
+        handle.sync().map_err(|error| StoreError::failed("syncing", &*name, error))?;
+        let len = handle.len().map_err(|error| StoreError::failed("opening", &*name, error))?;
+        files.push(File { number, seed: Seed::of(secret, number.0), handle, len });
+    }
+    vfs.sync_directory().map_err(|error| StoreError::failed("syncing", vfs.shown(), error))?;
+    Ok(files)
+}
+
+impl File {
+    fn name(&self) -> String {
+        self.number.file_name()
+    }
+
+    fn read(&self) -> Result<Vec<u8>, StoreError> {
+        read_all(&self.handle, SEGMENT_BYTES_MAX).map_err(|error| StoreError::failed("reading", self.name(), error))
+    }
+
+    /// Shows the batches of this file that continue the chain.
+    fn follow(
+        &self,
+        index: usize,
+        progress: &mut Progress,
+        show: &mut dyn FnMut(Found<'_>) -> Result<(), StoreError>,
+    ) -> Result<(), StoreError> {
+        let bytes = self.read()?;
+        let is_whole = match beginning(&bytes, self.number, self.seed) {
+            Beginning::Whole => true,
+            Beginning::Damaged => false,
+            Beginning::Foreign(version) => {
+                let detail = format!("it has journal format {version} and this version reads format 1");
+                return Err(StoreError::unusable(self.name(), Unusable::Format, detail));
+            }
+        };
+        let mut at = SEGMENT_HEADER_BYTES;
+        while let Some(frame) = bytes.get(at..).and_then(|rest| Frame::first_of(rest, self.seed)) {
+            if !progress.is_continued_by(&frame) {
+                break;
+            }
+            at += frame.bytes();
+            if frame.header.kind == Kind::Mark {
+                // Not a link of the chain, so that a segment with nothing else can be removed.
+                progress.end = progress.end.map(|end| if end.0 == index { (index, at as u64) } else { end });
+                continue;
+            }
+            if !is_whole {
+                // A segment is made durable before anything is written into it.
+                return Err(StoreError::corrupt(self.name(), "its first 32 bytes are not what was written"));
+            }
+            let payload = at - frame.bytes() + HEADER_BYTES;
+            let location = Location {
+                segment: self.number,
+                at: u32::try_from(payload).unwrap_or(u32::MAX),
+                len: frame.header.payload_bytes,
+            };
+            show(Found { shard: frame.header.shard, location, payload: frame.payload })?;
+            progress.batches += 1;
+            progress.chain = frame.chain;
+            progress.last = frame.header.commit;
+            progress.end = Some((index, at as u64));
+        }
+        Ok(())
+    }
+
+    /// The last commit that a frame behind a place says is durable, and where that frame is.
+    fn durable_behind(&self, place: u64) -> Result<Option<(CommitNumber, u64)>, StoreError> {
+        let bytes = self.read()?;
+        let mut at = usize::try_from(place).unwrap_or(usize::MAX).next_multiple_of(ALIGNMENT);
+        let mut latest = None;
+        while let Some(rest) = bytes.get(at..).filter(|rest| rest.len() >= HEADER_BYTES) {
+            match Frame::first_of(rest, self.seed) {
+                Some(frame) => {
+                    latest = latest.max(Some((frame.header.durable, at as u64)));
+                    at += frame.bytes();
+                }
+                None => at += ALIGNMENT,
+            }
+        }
+        Ok(latest)
+    }
+}
+
+impl Progress {
+    fn is_continued_by(&self, frame: &Frame<'_>) -> bool {
+        let expected = match frame.header.kind {
+            Kind::Batch => self.last.0 + 1,
+            Kind::Mark => self.last.0,
+        };
+        frame.header.previous == self.chain && frame.header.commit.0 == expected
+    }
+}
+
+/// Cuts off what lies behind the end of the chain, unless it proves that the chain is damaged.
+fn cut_off(files: &[File], progress: &Progress) -> Result<Option<(String, u64)>, StoreError> {
+    let (first, end) = progress.end.unwrap_or((0, SEGMENT_HEADER_BYTES as u64));
+    let mut is_torn = false;
+    for (index, file) in files.iter().enumerate().skip(first) {
+        let place = if index == first { end } else { SEGMENT_HEADER_BYTES as u64 };
+        if let Some((durable, at)) = file.durable_behind(place)? {
+            is_torn = true;
+            if durable > progress.last {
+                let (broken, last) = (files.get(first).map_or_else(String::new, File::name), progress.last);
+                let detail = format!(
+                    "after commit {last} nothing can be read at byte {end}, and byte {at} of `{}` says that commit \
+                     {durable} was durable",
+                    file.name()
+                );
+                return Err(StoreError::corrupt(broken, detail));
+            }
+        }
+    }
+    let Some(file) = files.get(first) else { return Ok(None) };
+    if file.len > end {
+        let failed = |doing| move |error| StoreError::failed(doing, file.name(), error);
+        is_torn |= file.read()?.get(usize::try_from(end).unwrap_or(usize::MAX)..).is_some_and(is_written);
+        file.handle.set_len(end).map_err(failed("cutting"))?;
+        file.handle.sync().map_err(failed("syncing"))?;
+    }
+    Ok(is_torn.then(|| (file.name(), end)))
+}
+
+fn is_written(bytes: &[u8]) -> bool {
+    bytes.iter().any(|byte| *byte != 0)
+}
+
+/// Begins a new segment behind what was found, and removes those without a batch.
+fn start(
+    vfs: &Arc<dyn Vfs>,
+    secret: [u8; 16],
+    sizes: Sizes,
+    files: Vec<File>,
+    progress: &Progress,
+) -> Result<Journal, StoreError> {
+    let number = SegmentNumber(files.last().map_or(0, |file| file.number.0) + 1);
+    let segment = Arc::new(Segment::create(&**vfs, number, Seed::of(secret, number.0), sizes.segment_bytes)?);
+    // Only now, so that there is a journal at any time. One that comes back because its removal was
+    // not synced does no harm: what did not continue the chain before does not later.
+    let kept = progress.end.map_or(0, |(last, _)| last + 1);
+    for file in files.iter().skip(kept) {
+        vfs.remove(&file.name()).map_err(|error| StoreError::failed("removing", file.name(), error))?;
+    }
+    let mut segments: BTreeMap<SegmentNumber, Arc<Segment>> = files
+        .into_iter()
+        .take(kept)
+        .enumerate()
+        .map(|(index, file)| {
+            let end = progress.end.filter(|(last, _)| *last == index).map_or(file.len, |(_, end)| end.min(file.len));
+            let File { number, seed, handle, .. } = file;
+            (number, Arc::new(Segment { number, seed, file: handle, len: end }))
+        })
+        .collect();
+    segments.insert(number, segment.clone());
+    let writer = Writer {
+        segment,
+        end: SEGMENT_HEADER_BYTES as u64,
+        chain: progress.chain,
+        last: progress.last,
+        // Told anew by the first frame, and by a mark if there is none.
+        told: CommitNumber(0),
+        unsynced: Vec::new(),
+        prepared: None,
+        numbered: number,
+    };
+    Ok(Journal {
+        vfs: vfs.clone(),
+        secret,
+        sizes,
+        writer: Mutex::new(writer),
+        segments: RwLock::new(segments),
+        recent: Mutex::new(Recent::new(sizes.recent_bytes_max)),
+        // Everything that was found has been synced.
+        durable: AtomicU64::new(progress.last.0),
+    })
+}

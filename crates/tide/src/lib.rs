@@ -1,0 +1,19 @@
+//! tide: a store made for timelines, on the files of one machine.
+//!
+//! **The broker does not use it yet.** See docs/ARCHITECTURE.md for what stands and what is missing.
+
+mod batch;
+mod codec;
+mod home;
+mod journal;
+mod kept;
+pub mod limits;
+mod options;
+mod shard;
+mod store;
+mod syncer;
+pub mod vfs;
+mod wheel;
+
+pub use options::{OpenOptions, Syncing};
+pub use store::{Report, TideStore};

@@ -1,0 +1,6 @@
+//! The store, through the door that every store has, on real files and on a disk that dies.
+
+mod directory;
+mod dying;
+mod on_disk;
+mod promises;
