@@ -1,6 +1,6 @@
 //! The core against a naive model, over random histories.
 //!
-//! `PROPTEST_CASES` sets how many (20,000 otherwise) and `PROPTEST_RNG_SEED` which; a failure
+//! `PROPTEST_CASES` sets how many (50,000 otherwise) and `PROPTEST_RNG_SEED` which; a failure
 //! prints the command that replays it.
 
 mod model;

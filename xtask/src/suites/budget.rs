@@ -15,6 +15,7 @@ pub(super) const PATIENCE: u32 = 3;
 
 /// Suites that may take longer, with their seconds and why.
 const LONGER: &[(&str, u64, &str)] = &[
+    ("core/histories", 240, "plays 50,000 random histories against the model: a minute of one idle core"),
     ("cli/cli", 120, "starts, kills and restarts the real binary again and again"),
     ("docs", 180, "each example is compiled and linked by itself"),
     ("gateway-grpc/python_client", 120, "fetches the packages of another language once"),

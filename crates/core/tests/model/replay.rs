@@ -17,7 +17,7 @@ use super::{naive::Naive, rig::Rig, step::Step};
 /// Histories of one seed.
 const BLOCK: u32 = 250;
 /// Histories of a run that names no number.
-const CASES: u32 = 20_000;
+const CASES: u32 = 50_000;
 /// Steps of a history.
 const STEPS_MAX: usize = 80;
 
