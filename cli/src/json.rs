@@ -3,8 +3,9 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use punctual_broker_api::{
-    ClockView, DeadLetterHistory, DelayMs, Delivery, Error, MessageView, NamespaceView, PublishStatus, Published,
-    SubscriptionStats, SubscriptionView, Time, TimelineBucket, TopicStats, TopicView, time_text::format_time,
+    Breaker, BreakerState, ClockView, DeadLetterHistory, DelayMs, Delivery, Error, MessageView, NamespaceView,
+    PublishStatus, Published, SubscriptionStats, SubscriptionView, Time, TimelineBucket, TopicStats, TopicView,
+    time_text::format_time,
 };
 use serde_json::{Map, Value, json};
 
@@ -56,6 +57,7 @@ pub(crate) fn status(status: &PublishStatus) -> &'static str {
         PublishStatus::Duplicate => "duplicate",
         PublishStatus::Replaced { .. } => "replaced",
         PublishStatus::Kept => "kept",
+        PublishStatus::Prepared => "prepared",
     }
 }
 
@@ -68,7 +70,7 @@ pub(crate) fn published(published: &Published) -> Value {
         PublishStatus::Replaced { replaced_id } => {
             into.insert("replaced_id".to_owned(), replaced_id.as_str().into());
         }
-        PublishStatus::Accepted | PublishStatus::Duplicate | PublishStatus::Kept => {}
+        PublishStatus::Accepted | PublishStatus::Duplicate | PublishStatus::Kept | PublishStatus::Prepared => {}
     }
     Value::Object(into)
 }
@@ -89,11 +91,15 @@ pub(crate) fn view(view: &MessageView) -> Value {
     into.insert("published_at".to_owned(), time(view.published_at));
     into.insert("deliver_at".to_owned(), time(view.deliver_at));
     let subscriptions = view.subscriptions.iter().map(|progress| {
-        json!({
+        let mut into = object(json!({
             "subscription": progress.subscription, "state": progress.state.as_str(), "attempts": progress.attempts,
-        })
+        }));
+        put_some(&mut into, "lease_expires_at", progress.lease_expires_at.map(format_time));
+        put_some(&mut into, "retry_at", progress.retry_at.map(format_time));
+        Value::Object(into)
     });
     into.insert("subscriptions".to_owned(), subscriptions.collect());
+    put_some(&mut into, "dead_letter", view.dead_letter.as_deref().map(dead_letter));
     Value::Object(into)
 }
 
@@ -164,7 +170,7 @@ pub(crate) fn subscription(view: &SubscriptionView) -> Value {
     json!({
         "name": view.name,
         "paused": view.paused,
-        "start": settings.start.as_str(),
+        "start": settings.start.to_string(),
         "lease_ms": settings.lease.ms(),
         "retry": {
             "max_attempts": settings.retry.max_attempts,
@@ -176,15 +182,24 @@ pub(crate) fn subscription(view: &SubscriptionView) -> Value {
         "dead_letter_topic": settings.dead_letter_topic,
         "max_in_flight": settings.max_in_flight,
         "ordered": settings.ordered,
+        "filter": settings.filter,
+        "max_rate": settings.max_rate,
+        "breaker": settings.breaker.map(breaker),
         "stats": subscription_stats(&view.stats),
     })
+}
+
+fn breaker(breaker: Breaker) -> Value {
+    json!({"failures": breaker.failures, "window_ms": breaker.window.ms(), "pause_ms": breaker.pause.ms()})
 }
 
 fn subscription_stats(stats: &SubscriptionStats) -> Value {
     json!({
         "ready": stats.ready, "leased": stats.leased, "retrying": stats.retrying, "dead": stats.dead,
         "delivered_total": stats.delivered_total, "acked_total": stats.acked_total,
-        "failed_total": stats.failed_total, "oldest_ready_age_ms": stats.oldest_ready_age_ms,
+        "failed_total": stats.failed_total, "filtered_total": stats.filtered_total,
+        "expired_total": stats.expired_total, "oldest_ready_age_ms": stats.oldest_ready_age_ms,
+        "breaker": stats.breaker.map(BreakerState::as_str),
     })
 }
 

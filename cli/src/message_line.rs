@@ -166,6 +166,7 @@ mod tests {
             headers: vec![("b".into(), "1".into()), ("a".into(), "2".into())],
             priority: 3,
             expires_after: Some(DelayMs::from_secs(60)),
+            prepare: None,
         };
         assert_eq!(message, Ok(expected));
     }

@@ -115,6 +115,7 @@ impl Publish {
             headers: self.headers.clone(),
             priority: self.priority,
             expires_after: self.expires_after,
+            prepare: None,
         }
     }
 }

@@ -1,17 +1,14 @@
-//! `punctual sub`: list, show, make or change, delete, pause, resume, move.
+//! `punctual sub`: list, show, make or change, delete, pause, resume, move, redrive.
 
 use clap::{Args, Subcommand};
 use punctual_broker_api::{
-    DelayMs, PageRequest, Patch, RetryPatch, SeekTo, Start, SubscriptionName, SubscriptionPatch, SubscriptionPath,
-    SubscriptionView, TopicName, parse_duration, time_text::parse_time,
+    Breaker, DelayMs, MessageId, PageRequest, Patch, RedriveRequest, RetryPatch, SeekTo, Start, SubscriptionName,
+    SubscriptionPatch, SubscriptionPath, SubscriptionView, Time, TimeRange, TopicName, parse_duration,
+    time_text::parse_time,
 };
 use serde_json::json;
 
-use super::{
-    fields,
-    patch::{one_of, patch},
-    topic::PAGE,
-};
+use super::{fields, patch::patch, topic::PAGE};
 use crate::{connection::Connection, failure::Failure, json, output::Output, table};
 
 /// What to do with subscriptions.
@@ -41,6 +38,27 @@ pub(crate) enum Subscription {
         #[arg(value_parser = seek_to)]
         to: SeekTo,
     },
+    /// Give its dead letters back to it, due now, attempts from 1
+    Redrive(Redrive),
+}
+
+/// `punctual sub redrive`
+#[derive(Args, Debug)]
+pub(crate) struct Redrive {
+    #[command(flatten)]
+    which: Which,
+    /// At most so many
+    #[arg(long, value_name = "N")]
+    max: Option<u64>,
+    /// Only this message; may be given again
+    #[arg(long = "id", value_name = "ID")]
+    ids: Vec<String>,
+    /// Only those that were dead-lettered from this time on
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    from: Option<Time>,
+    /// Only those that were dead-lettered before this time
+    #[arg(long, value_name = "TIME", value_parser = parse_time)]
+    to: Option<Time>,
 }
 
 /// Which subscription.
@@ -59,7 +77,7 @@ pub(crate) struct Which {
 pub(crate) struct Set {
     #[command(flatten)]
     which: Which,
-    /// Where a new subscription begins: earliest or latest
+    /// Where a new subscription begins: earliest, latest, or a time: RFC 3339 or Unix milliseconds
     #[arg(long, value_name = "WHERE", value_parser = start)]
     start: Option<Start>,
     /// How long a delivery may stay unacknowledged
@@ -89,14 +107,36 @@ pub(crate) struct Set {
     /// Deliver messages of an ordering key one at a time and in order
     #[arg(long, value_name = "true|false")]
     ordered: Option<bool>,
+    /// Which messages it wants: `a || b`, `header.x = 'y' AND header.z != 'w'`, or `*`
+    #[arg(long, value_name = "FILTER")]
+    filter: Option<String>,
+    /// At most so many deliveries a second
+    #[arg(long, value_name = "N")]
+    max_rate: Option<u32>,
+    /// So many failures within a window stop the offers for a pause, such as 5,1m,30s
+    #[arg(long, value_name = "FAILURES,WINDOW,PAUSE", value_parser = breaker)]
+    breaker: Option<Breaker>,
     /// Put a setting back to its default; `retry` puts all of its fields back
     #[arg(long, value_name = "SETTING", value_parser = ["lease", "retry", "max_attempts", "retry_initial",
-        "retry_multiplier", "retry_max", "retry_jitter", "dead_letter_topic", "max_in_flight", "ordered"])]
+        "retry_multiplier", "retry_max", "retry_jitter", "dead_letter_topic", "max_in_flight", "ordered",
+        "filter", "max_rate", "breaker"])]
     reset: Vec<String>,
 }
 
+fn breaker(text: &str) -> Result<Breaker, String> {
+    let [failures, window, pause] = *text.split(',').collect::<Vec<_>>() else {
+        return Err("is not FAILURES,WINDOW,PAUSE, such as 5,1m,30s".to_owned());
+    };
+    let duration = |text: &str| parse_duration(text).map_err(|what| format!("has a duration `{text}` that {what}"));
+    Ok(Breaker {
+        failures: failures.parse().map_err(|_| format!("has `{failures}`, which is no number of failures"))?,
+        window: duration(window)?,
+        pause: duration(pause)?,
+    })
+}
+
 fn start(text: &str) -> Result<Start, String> {
-    one_of(&[Start::Earliest, Start::Latest].map(|value| (value.as_str(), value)), text)
+    seek_to(text).map(Start::from)
 }
 
 fn seek_to(text: &str) -> Result<SeekTo, String> {
@@ -146,7 +186,21 @@ impl Subscription {
                 broker.seek(which.path(&connection), to).await?;
                 which.said(output, "moved")
             }
+            Self::Redrive(redrive) => redrive.run(&connection).await,
         }
+    }
+}
+
+impl Redrive {
+    async fn run(self, connection: &Connection) -> Result<(), Failure> {
+        let ids: Vec<_> = self.ids.iter().map(|id| MessageId::new(id)).collect();
+        let request = RedriveRequest {
+            max: self.max,
+            ids: (!ids.is_empty()).then_some(ids),
+            range: TimeRange { from: self.from, to: self.to },
+        };
+        let redriven = connection.broker.redrive(self.which.path(connection), request).await?;
+        connection.shared.output().print(&json!({"redriven": redriven}), || format!("redrove {redriven}"))
     }
 }
 
@@ -168,6 +222,9 @@ impl Set {
             dead_letter_topic: patch(self.dead_letter_topic, "dead_letter_topic", reset),
             max_in_flight: patch(self.max_in_flight, "max_in_flight", reset),
             ordered: patch(self.ordered, "ordered", reset),
+            filter: patch(self.filter, "filter", reset),
+            max_rate: patch(self.max_rate, "max_rate", reset),
+            breaker: patch(self.breaker, "breaker", reset),
         }
     }
 }

@@ -4,10 +4,11 @@ use punctual_types::{DelayMs, NamespaceName};
 
 use crate::{
     AckOutcome, BoxFuture, CancelOutcome, ClockView, Consumer, DeliverNowOutcome, Delivery, Error, ExtendOutcome,
-    Handle, Health, Limits, ListRequest, MessageView, NackOutcome, NackRequest, NamespacePatch, NamespaceView,
-    NewMessage, Page, PageRequest, Published, Put, Receipt, ReceiveRequest, ReleaseOutcome, RescheduleOutcome, SeekTo,
-    SubscribeRequest, SubscriptionPatch, SubscriptionPath, SubscriptionView, TimeRange, TimelineBucket,
-    TimelineRequest, TopicPatch, TopicPath, TopicView, When,
+    Handle, Health, Limits, ListRequest, MessageId, MessageView, NackOutcome, NackRequest, NamespacePatch,
+    NamespaceView, NewMessage, Page, PageRequest, PreparedOutcome, Published, Put, Receipt, ReceiveRequest,
+    RedriveRequest, ReleaseOutcome, RescheduleOutcome, SeekTo, SubscribeRequest, SubscriptionListRequest,
+    SubscriptionPatch, SubscriptionPath, SubscriptionView, TimeRange, TimelineBucket, TimelineRequest, TopicPatch,
+    TopicPath, TopicView, When,
 };
 
 /// What a call answers, later.
@@ -66,6 +67,14 @@ pub trait Broker: Send + Sync + 'static {
     /// many. Goes in bounded pieces, so that others are served meanwhile.
     fn cancel_range(&self, topic: TopicPath, range: TimeRange) -> Reply<'_, u64>;
 
+    /// Lets a prepared message be delivered at its time, now when that has passed. Durable when
+    /// answered, and answered the same for 24 hours.
+    fn commit(&self, topic: TopicPath, id: MessageId) -> Reply<'_, PreparedOutcome>;
+
+    /// Takes a prepared message back: it is never delivered. Durable when answered, and answered
+    /// the same for 24 hours.
+    fn rollback(&self, topic: TopicPath, id: MessageId) -> Reply<'_, PreparedOutcome>;
+
     /// Lists scheduled messages in due order; `invalid_cursor` for another query's cursor.
     fn list(&self, request: ListRequest) -> Reply<'_, Page<MessageView>>;
 
@@ -106,6 +115,15 @@ pub trait Broker: Send + Sync + 'static {
     /// Moves a subscription. What it skips counts as acked; what it goes back to is offered again
     /// as far as it was not reclaimed. Leases are lost.
     fn seek(&self, subscription: SubscriptionPath, to: SeekTo) -> Reply<'_, ()>;
+
+    /// Looks at messages of a subscription without leasing them; the `subscriptions` of each view
+    /// hold this one's progress. `subscription_not_found`, `invalid_cursor`.
+    fn list_subscription_messages(&self, request: SubscriptionListRequest) -> Reply<'_, Page<MessageView>>;
+
+    /// Gives dead letters back to their subscription alone, due now, attempts from 1, ids kept;
+    /// answers how many. Whoever read the dead-letter topic makes no difference. Goes in bounded
+    /// pieces, so that others are served meanwhile. `subscription_not_found`.
+    fn redrive(&self, subscription: SubscriptionPath, request: RedriveRequest) -> Reply<'_, u64>;
 
     /// Lists namespaces by name.
     fn list_namespaces(&self, page: PageRequest) -> Reply<'_, Page<NamespaceView>>;

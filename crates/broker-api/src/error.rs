@@ -108,6 +108,8 @@ codes! {
     InvalidCron = "invalid_cron", Invalid;
     /// A time zone is not in the IANA database.
     UnknownTimezone = "unknown_timezone", Invalid;
+    /// A subscription's filter cannot be read.
+    InvalidFilter = "invalid_filter", Invalid;
     /// The feature is part of the contract and not yet built.
     NotSupported = "not_supported", Invalid;
     /// The request carries no token.
@@ -130,6 +132,8 @@ codes! {
     KeyConflict = "key_conflict", Conflict;
     /// The setting cannot be changed once the object is made.
     SettingFixed = "setting_fixed", Conflict;
+    /// The subscription is a stream and was asked to lease, or the other way round.
+    SubscriptionKind = "subscription_kind", Conflict;
     /// The namespace is the one that always exists.
     NamespaceInUse = "namespace_in_use", Conflict;
     /// The clock does not run in the mode that the call needs.
@@ -142,6 +146,8 @@ codes! {
     BatchTooLarge = "batch_too_large", TooLarge;
     /// The broker has as much to do as it can queue.
     Overloaded = "overloaded", Overloaded;
+    /// A limit that the namespace's owner set is met.
+    QuotaExceeded = "quota_exceeded", Overloaded;
     /// The namespace has as many topics as it may.
     TooManyTopics = "too_many_topics", Overloaded;
     /// The namespace has as many recurring schedules as it may.

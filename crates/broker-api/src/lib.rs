@@ -15,6 +15,7 @@ mod error;
 mod handle;
 mod health;
 mod limits;
+mod log;
 mod message_id;
 mod outcome;
 mod page;
@@ -36,20 +37,26 @@ pub use futures_util::future::BoxFuture;
 pub use handle::Handle;
 pub use health::Health;
 pub use limits::Limits;
+pub use log::{Log, LogOffsets, LogPartition, LogReadRequest, LogRecord};
 pub use message_id::MessageId;
 pub use outcome::{
-    AckOutcome, CancelOutcome, DeliverNowOutcome, ExtendOutcome, NackOutcome, NackRequest, ReleaseOutcome,
-    RescheduleOutcome,
+    AckOutcome, CancelOutcome, DeliverNowOutcome, ExtendOutcome, NackOutcome, NackRequest, PreparedOutcome,
+    ReleaseOutcome, RescheduleOutcome,
 };
-pub use page::{ListRequest, Page, PageRequest, TimeRange, TimelineBucket, TimelineRequest};
+pub use page::{
+    ListRequest, Page, PageRequest, RedriveRequest, SubscriptionListRequest, SubscriptionListState, TimeRange,
+    TimelineBucket, TimelineRequest,
+};
 pub use path::{SubscriptionPath, TopicPath};
-pub use publish::{NewMessage, OnConflict, PublishStatus, Published, When};
+pub use publish::{NewMessage, OnConflict, Prepare, PublishStatus, Published, When};
 pub use schedule::{CatchUp, SchedulePatch, SchedulePath, ScheduleRun, ScheduleSettings, ScheduleView};
 pub use settings::{
-    Durability, NamespaceLimits, NamespacePatch, NamespaceSettings, OnExpiry, Patch, RetryPatch, RetryPolicy, SeekTo,
-    Start, SubscriptionPatch, SubscriptionSettings, TopicPatch, TopicSettings,
+    Breaker, Durability, NamespaceLimits, NamespacePatch, NamespaceSettings, OnExpiry, Patch, RetryPatch, RetryPolicy,
+    SeekTo, Start, SubscriptionPatch, SubscriptionSettings, TopicPatch, TopicSettings,
 };
-pub use stats::{NamespaceView, Put, SubscriptionStats, SubscriptionView, TopicStats, TopicView};
+pub use stats::{BreakerState, NamespaceView, Put, SubscriptionStats, SubscriptionView, TopicStats, TopicView};
 pub use view::{MessageState, MessageView, SubscriptionMessageState, SubscriptionProgress};
 
-pub use punctual_types::{DelayMs, NameError, NamespaceName, ScheduleName, SubscriptionName, Time, TopicName, parse_duration};
+pub use punctual_types::{
+    DelayMs, NameError, NamespaceName, ScheduleName, SubscriptionName, Time, TopicName, parse_duration,
+};

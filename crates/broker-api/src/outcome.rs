@@ -99,3 +99,18 @@ pub enum DeliverNowOutcome {
     /// There is no such message, or it was cancelled.
     NotFound,
 }
+
+/// The answer to a commit or a rollback of a prepared message: what became of it, which is not
+/// what was asked for when the other came first. Said again for 24 hours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PreparedOutcome {
+    /// It is scheduled, or was delivered meanwhile.
+    Committed {
+        /// When it is due; a time that had passed became the time of the commit.
+        deliver_at: Time,
+    },
+    /// It will never be delivered: its producer took it back, or nobody decided in time.
+    RolledBack,
+    /// There is no such prepared message, or it was settled more than 24 hours ago.
+    NotFound,
+}

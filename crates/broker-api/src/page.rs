@@ -2,7 +2,7 @@
 
 use punctual_types::{DelayMs, Time};
 
-use crate::TopicPath;
+use crate::{MessageId, SubscriptionPath, TopicPath};
 
 /// A half-open range of due times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,4 +67,60 @@ pub struct TimelineBucket {
     pub from: Time,
     /// How many messages are due in it.
     pub count: u64,
+}
+
+/// Which of a subscription's messages are asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SubscriptionListState {
+    /// Those to be delivered.
+    Ready,
+    /// Those with consumers.
+    Leased,
+    /// Those that failed and wait to be tried again.
+    Retrying,
+    /// Those that failed for good and were not redriven.
+    Dead,
+}
+
+impl SubscriptionListState {
+    /// Every one.
+    pub const ALL: [Self; 4] = [Self::Ready, Self::Leased, Self::Retrying, Self::Dead];
+
+    /// The word for it on every door.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ready => "ready",
+            Self::Leased => "leased",
+            Self::Retrying => "retrying",
+            Self::Dead => "dead",
+        }
+    }
+}
+
+/// A page of a subscription's messages, looked at without leasing them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubscriptionListRequest {
+    /// Of which subscription.
+    pub subscription: SubscriptionPath,
+    /// Only those in this state.
+    pub state: SubscriptionListState,
+    /// At most so many, 1 to 1000. A page may be shorter or empty and still have a cursor.
+    pub limit: u32,
+    /// Where the page before ended. A cursor belongs to the query it came from.
+    pub cursor: Option<String>,
+    /// Whether bodies are wanted.
+    pub with_body: bool,
+}
+
+/// Which dead letters of a subscription go back to it. What is left out selects every one; what is
+/// given is met together.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RedriveRequest {
+    /// At most so many; `None` for no bound.
+    pub max: Option<u64>,
+    /// Only these messages, up to 10,000; `None` for any.
+    pub ids: Option<Vec<MessageId>>,
+    /// Only those that were dead-lettered in this range.
+    pub range: TimeRange,
 }

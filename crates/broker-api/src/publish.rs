@@ -55,6 +55,19 @@ pub struct NewMessage {
     pub priority: u8,
     /// So long after its due time the message expires.
     pub expires_after: Option<DelayMs>,
+    /// Store it without scheduling it, until it is committed; `None` schedules it at once.
+    pub prepare: Option<Prepare>,
+}
+
+/// A message that waits for its producer's decision: nobody sees it before
+/// [`crate::Broker::commit`], and [`crate::Broker::rollback`] makes it never happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prepare {
+    /// How long the producer may take: then, and after each further such time, the message is
+    /// offered to whoever reads the topic `{topic}.in_doubt`, who settles it.
+    pub timeout: DelayMs,
+    /// After so many such offers without a decision the message is rolled back.
+    pub max_checks: u32,
 }
 
 /// What became of a published message.
@@ -71,6 +84,8 @@ pub enum PublishStatus {
     },
     /// The scheduled message that has the key stays; the answer names that one.
     Kept,
+    /// It is stored and waits to be committed; the answer tells when it is due if it is.
+    Prepared,
 }
 
 /// The answer to one published message.

@@ -3,7 +3,11 @@
 //! A change holds a [`Patch`] per field: what is left out keeps its value, `null` goes back to the
 //! default. What the settings mean is told on their fields, with ranges and defaults.
 
+use std::fmt;
+
 use punctual_types::{DelayMs, Time};
+
+use crate::time_text::format_time;
 
 /// A change of one field.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,6 +22,15 @@ pub enum Patch<T> {
 }
 
 impl<T> Patch<T> {
+    /// The value after the change, of a setting that may be absent and is so by default.
+    pub fn apply_optional(self, current: Option<T>) -> Option<T> {
+        match self {
+            Self::Keep => current,
+            Self::Reset => None,
+            Self::Set(value) => Some(value),
+        }
+    }
+
     /// The value after the change.
     pub fn apply(self, current: T, default: T) -> T {
         match self {
@@ -81,15 +94,28 @@ pub enum Start {
     Earliest,
     /// With what comes due from now on.
     Latest,
+    /// With the first message due at or after this time.
+    Time(Time),
 }
 
-impl Start {
-    /// The word for it on every door.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
+/// As every door writes it: a word, or RFC 3339.
+impl fmt::Display for Start {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Earliest => "earliest",
-            Self::Latest => "latest",
+            Self::Earliest => f.write_str("earliest"),
+            Self::Latest => f.write_str("latest"),
+            Self::Time(time) => f.write_str(&format_time(*time)),
+        }
+    }
+}
+
+/// A subscription begins where a seek would take it.
+impl From<SeekTo> for Start {
+    fn from(to: SeekTo) -> Self {
+        match to {
+            SeekTo::Earliest => Self::Earliest,
+            SeekTo::Latest => Self::Latest,
+            SeekTo::Time(time) => Self::Time(time),
         }
     }
 }
@@ -146,6 +172,18 @@ pub struct RetryPatch {
     pub max: Patch<DelayMs>,
     /// See [`RetryPolicy::jitter`].
     pub jitter: Patch<f64>,
+}
+
+/// When a subscription stops being offered messages because its consumers fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Breaker {
+    /// So many nacks, expired leases and lost connections …
+    pub failures: u32,
+    /// … within so long stop the offers …
+    pub window: DelayMs,
+    /// … for so long. Then one message is offered: acked, the offers go on; failed, they stop for
+    /// as long again.
+    pub pause: DelayMs,
 }
 
 /// Limits of a namespace; `None` for no limit but the broker's.
@@ -267,6 +305,13 @@ pub struct SubscriptionSettings {
     pub max_in_flight: u32,
     /// Whether messages of an ordering key are delivered one at a time and in order.
     pub ordered: bool,
+    /// Which messages it wants: by tags (`a || b`, `*`) or headers (`header.x = 'y'`, joined by
+    /// `AND` and `OR`); `None` for all. What it does not want counts as acked.
+    pub filter: Option<String>,
+    /// At most so many deliveries a second, 1 to 1,000,000; `None` for no bound.
+    pub max_rate: Option<u32>,
+    /// When offers stop because consumers fail; `None` for never.
+    pub breaker: Option<Breaker>,
 }
 
 impl Default for SubscriptionSettings {
@@ -278,6 +323,9 @@ impl Default for SubscriptionSettings {
             dead_letter_topic: None,
             max_in_flight: punctual_types::limits::IN_FLIGHT_MAX,
             ordered: false,
+            filter: None,
+            max_rate: None,
+            breaker: None,
         }
     }
 }
@@ -297,4 +345,10 @@ pub struct SubscriptionPatch {
     pub max_in_flight: Patch<u32>,
     /// See [`SubscriptionSettings::ordered`].
     pub ordered: Patch<bool>,
+    /// See [`SubscriptionSettings::filter`].
+    pub filter: Patch<String>,
+    /// See [`SubscriptionSettings::max_rate`].
+    pub max_rate: Patch<u32>,
+    /// See [`SubscriptionSettings::breaker`]; a set replaces all three.
+    pub breaker: Patch<Breaker>,
 }

@@ -53,8 +53,37 @@ pub struct SubscriptionStats {
     pub acked_total: u64,
     /// Deliveries that failed: nacked, or their lease ended.
     pub failed_total: u64,
+    /// Messages that its filter passed over.
+    pub filtered_total: u64,
+    /// Messages that expired before this subscription settled them.
+    pub expired_total: u64,
     /// How long the oldest waiting message has been due, in milliseconds.
     pub oldest_ready_age_ms: Option<u64>,
+    /// What its breaker does; `None` when it has none.
+    pub breaker: Option<BreakerState>,
+}
+
+/// What a subscription's breaker does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum BreakerState {
+    /// Messages are offered.
+    Closed,
+    /// None is offered until its pause is over.
+    Open,
+    /// One is offered, to see whether consumers work again.
+    Probing,
+}
+
+impl BreakerState {
+    /// The word for it on every door.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Closed => "closed",
+            Self::Open => "open",
+            Self::Probing => "probing",
+        }
+    }
 }
 
 /// A topic.

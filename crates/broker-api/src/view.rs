@@ -3,11 +3,13 @@
 use bytes::Bytes;
 use punctual_types::{DelayMs, Time};
 
-use crate::MessageId;
+use crate::{DeadLetterHistory, MessageId};
 
 /// Where a message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MessageState {
+    /// Stored, and not yet committed or rolled back.
+    Prepared,
     /// Ahead of the now-line.
     Scheduled,
     /// Behind it, and not yet settled by every subscription.
@@ -21,6 +23,7 @@ impl MessageState {
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
+            Self::Prepared => "prepared",
             Self::Scheduled => "scheduled",
             Self::Ready => "ready",
             Self::Settled => "settled",
@@ -35,6 +38,10 @@ pub enum SubscriptionMessageState {
     Ready,
     /// With a consumer.
     Leased,
+    /// It failed, and waits to be tried again.
+    Retrying,
+    /// It failed for good, and lies in the dead-letter topic.
+    Dead,
     /// Acked, or moved to a retry or to the dead letters.
     Settled,
 }
@@ -46,6 +53,8 @@ impl SubscriptionMessageState {
         match self {
             Self::Ready => "ready",
             Self::Leased => "leased",
+            Self::Retrying => "retrying",
+            Self::Dead => "dead",
             Self::Settled => "settled",
         }
     }
@@ -60,6 +69,10 @@ pub struct SubscriptionProgress {
     pub state: SubscriptionMessageState,
     /// How often it was delivered and failed or is being tried.
     pub attempts: u32,
+    /// When its lease ends, while it is leased.
+    pub lease_expires_at: Option<Time>,
+    /// When it is offered again, while it is being retried.
+    pub retry_at: Option<Time>,
 }
 
 /// A message, looked at.
@@ -91,4 +104,6 @@ pub struct MessageView {
     pub deliver_at: Time,
     /// How far each subscription has come with it; empty while it is scheduled.
     pub subscriptions: Vec<SubscriptionProgress>,
+    /// Where it failed before, when it lies in a dead-letter topic.
+    pub dead_letter: Option<Box<DeadLetterHistory>>,
 }

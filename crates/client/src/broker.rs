@@ -2,46 +2,19 @@
 
 use punctual_broker_api::{
     AckOutcome, Broker, CancelOutcome, ClockView, Consumer, DelayMs, DeliverNowOutcome, Delivery, Error, ExtendOutcome,
-    Handle, Health, Limits, ListRequest, MessageView, NackOutcome, NackRequest, NamespaceName, NamespacePatch,
-    NamespaceView, NewMessage, Page, PageRequest, Published, Put, Receipt, ReceiveRequest, ReleaseOutcome, Reply,
-    RescheduleOutcome, SeekTo, SubscribeRequest, SubscriptionPatch, SubscriptionPath, SubscriptionView, TimeRange,
-    TimelineBucket, TimelineRequest, TopicPatch, TopicPath, TopicView, When,
+    Handle, Health, Limits, ListRequest, MessageId, MessageView, NackOutcome, NackRequest, NamespaceName,
+    NamespacePatch, NamespaceView, NewMessage, Page, PageRequest, PreparedOutcome, Published, Put, Receipt,
+    ReceiveRequest, RedriveRequest, ReleaseOutcome, Reply, RescheduleOutcome, SeekTo, SubscribeRequest,
+    SubscriptionListRequest, SubscriptionPatch, SubscriptionPath, SubscriptionView, TimeRange, TimelineBucket,
+    TimelineRequest, TopicPatch, TopicPath, TopicView, When,
 };
 use punctual_proto::{convert, v1};
 
-use crate::{Client, consumer::RemoteConsumer};
-
-/// Namespace and topic.
-fn names(topic: &TopicPath) -> (String, String) {
-    (topic.namespace.as_str().to_owned(), topic.topic.as_str().to_owned())
-}
-
-/// Namespace, topic and subscription.
-fn all_names(path: &SubscriptionPath) -> (String, String, String) {
-    let (namespace, topic) = names(&path.topic);
-    (namespace, topic, path.subscription.as_str().to_owned())
-}
-
-fn collect<T, U>(items: Vec<T>, convert: impl FnMut(T) -> Result<U, Error>) -> Result<Vec<U>, Error> {
-    items.into_iter().map(convert).collect()
-}
-
-fn page<T, U>(
-    items: Vec<T>,
-    next_cursor: Option<String>,
-    convert: impl FnMut(T) -> Result<U, Error>,
-) -> Result<Page<U>, Error> {
-    Ok(Page { items: collect(items, convert)?, next_cursor })
-}
-
-/// The object of a PUT, which a broker that made or changed it always answers.
-fn put<T: Default, U>(
-    object: Option<T>,
-    created: bool,
-    convert: impl FnOnce(T) -> Result<U, Error>,
-) -> Result<Put<U>, Error> {
-    Ok(Put { object: convert(object.unwrap_or_default())?, created })
-}
+use crate::{
+    Client,
+    consumer::RemoteConsumer,
+    wire::{self, all_names, collect, names, page, put},
+};
 
 impl Broker for Client {
     fn publish(&self, topic: TopicPath, messages: Vec<NewMessage>) -> Reply<'_, Vec<Result<Published, Error>>> {
@@ -55,16 +28,7 @@ impl Broker for Client {
     }
 
     fn receive(&self, request: ReceiveRequest) -> Reply<'_, Vec<Delivery>> {
-        let (namespace, topic, subscription) = all_names(&request.subscription);
-        let request = v1::ReceiveRequest {
-            namespace,
-            topic,
-            subscription,
-            max: request.max,
-            max_bytes: Some(convert::ms_into(request.max_bytes)),
-            wait_ms: convert::delay_into(request.wait),
-            lease_ms: request.lease.map(convert::delay_into),
-        };
+        let request = wire::receive(&request);
         Box::pin(async move {
             let reply = self.asked(self.broker().receive(request).await)?;
             convert::deliveries_from(reply.messages)
@@ -180,18 +144,26 @@ impl Broker for Client {
         Box::pin(async move { Ok(self.changed(self.messages().cancel_range(request).await)?.cancelled) })
     }
 
+    fn commit(&self, topic: TopicPath, id: MessageId) -> Reply<'_, PreparedOutcome> {
+        let (namespace, topic) = names(&topic);
+        let request = v1::CommitRequest { namespace, topic, id: id.as_str().to_owned() };
+        Box::pin(async move {
+            let reply = self.changed(self.messages().commit(request).await)?;
+            convert::prepared_outcome_from(reply.outcome, reply.deliver_at_unix_ms)
+        })
+    }
+
+    fn rollback(&self, topic: TopicPath, id: MessageId) -> Reply<'_, PreparedOutcome> {
+        let (namespace, topic) = names(&topic);
+        let request = v1::RollbackRequest { namespace, topic, id: id.as_str().to_owned() };
+        Box::pin(async move {
+            let reply = self.changed(self.messages().rollback(request).await)?;
+            convert::prepared_outcome_from(reply.outcome, reply.deliver_at_unix_ms)
+        })
+    }
+
     fn list(&self, request: ListRequest) -> Reply<'_, Page<MessageView>> {
-        let (namespace, topic) = names(&request.topic);
-        let request = v1::ListRequest {
-            namespace,
-            topic,
-            from_unix_ms: request.range.from.map(convert::time_into),
-            to_unix_ms: request.range.to.map(convert::time_into),
-            key_prefix: request.key_prefix,
-            limit: request.limit,
-            cursor: request.cursor,
-            body: Some(request.with_body),
-        };
+        let request = wire::list(request);
         Box::pin(async move {
             let reply = self.asked(self.messages().list(request).await)?;
             page(reply.messages, reply.next_cursor, convert::view_from)
@@ -199,14 +171,7 @@ impl Broker for Client {
     }
 
     fn timeline(&self, request: TimelineRequest) -> Reply<'_, Vec<TimelineBucket>> {
-        let (namespace, topic) = names(&request.topic);
-        let request = v1::TimelineRequest {
-            namespace,
-            topic,
-            from_unix_ms: request.range.from.map(convert::time_into),
-            to_unix_ms: request.range.to.map(convert::time_into),
-            bucket_ms: Some(convert::delay_into(request.bucket)),
-        };
+        let request = wire::timeline(&request);
         Box::pin(async move {
             let reply = self.asked(self.messages().timeline(request).await)?;
             collect(reply.buckets, convert::timeline_bucket_from)
@@ -300,6 +265,19 @@ impl Broker for Client {
         };
         let request = v1::SeekRequest { namespace, topic, subscription, to: target.into(), to_unix_ms };
         Box::pin(async move { self.changed(self.admin().seek(request).await).map(|_| ()) })
+    }
+
+    fn list_subscription_messages(&self, request: SubscriptionListRequest) -> Reply<'_, Page<MessageView>> {
+        let request = wire::subscription_list(request);
+        Box::pin(async move {
+            let reply = self.asked(self.messages().list_subscription_messages(request).await)?;
+            page(reply.messages, reply.next_cursor, convert::view_from)
+        })
+    }
+
+    fn redrive(&self, path: SubscriptionPath, request: RedriveRequest) -> Reply<'_, u64> {
+        let request = wire::redrive(&path, &request);
+        Box::pin(async move { Ok(self.changed(self.admin().redrive(request).await)?.redriven) })
     }
 
     fn list_namespaces(&self, asked: PageRequest) -> Reply<'_, Page<NamespaceView>> {

@@ -38,6 +38,7 @@ mod failure;
 mod limits;
 mod outbox;
 mod publisher;
+mod wire;
 
 pub use client::Client;
 pub use config::ClientConfig;

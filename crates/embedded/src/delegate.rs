@@ -2,10 +2,11 @@
 
 use punctual_broker_api::{
     AckOutcome, Broker as Api, CancelOutcome, ClockView, Consumer, DelayMs, DeliverNowOutcome, Delivery, Error,
-    ExtendOutcome, Handle, Health, Limits, ListRequest, MessageView, NackOutcome, NackRequest, NamespaceName,
-    NamespacePatch, NamespaceView, NewMessage, Page, PageRequest, Published, Put, Receipt, ReceiveRequest,
-    ReleaseOutcome, Reply, RescheduleOutcome, SeekTo, SubscribeRequest, SubscriptionPatch, SubscriptionPath,
-    SubscriptionView, TimeRange, TimelineBucket, TimelineRequest, TopicPatch, TopicPath, TopicView, When,
+    ExtendOutcome, Handle, Health, Limits, ListRequest, Log, LogOffsets, LogPartition, LogReadRequest, LogRecord,
+    MessageId, MessageView, NackOutcome, NackRequest, NamespaceName, NamespacePatch, NamespaceView, NewMessage, Page,
+    PageRequest, PreparedOutcome, Published, Put, Receipt, ReceiveRequest, RedriveRequest, ReleaseOutcome, Reply,
+    RescheduleOutcome, SeekTo, SubscribeRequest, SubscriptionListRequest, SubscriptionPatch, SubscriptionPath,
+    SubscriptionView, Time, TimeRange, TimelineBucket, TimelineRequest, TopicPatch, TopicPath, TopicView, When,
 };
 
 use crate::Broker;
@@ -64,6 +65,14 @@ impl Api for Broker {
         self.inner().cancel_range(topic, range)
     }
 
+    fn commit(&self, topic: TopicPath, id: MessageId) -> Reply<'_, PreparedOutcome> {
+        self.inner().commit(topic, id)
+    }
+
+    fn rollback(&self, topic: TopicPath, id: MessageId) -> Reply<'_, PreparedOutcome> {
+        self.inner().rollback(topic, id)
+    }
+
     fn list(&self, request: ListRequest) -> Reply<'_, Page<MessageView>> {
         self.inner().list(request)
     }
@@ -116,6 +125,14 @@ impl Api for Broker {
         self.inner().seek(subscription, to)
     }
 
+    fn list_subscription_messages(&self, request: SubscriptionListRequest) -> Reply<'_, Page<MessageView>> {
+        self.inner().list_subscription_messages(request)
+    }
+
+    fn redrive(&self, subscription: SubscriptionPath, request: RedriveRequest) -> Reply<'_, u64> {
+        self.inner().redrive(subscription, request)
+    }
+
     fn list_namespaces(&self, page: PageRequest) -> Reply<'_, Page<NamespaceView>> {
         self.inner().list_namespaces(page)
     }
@@ -150,5 +167,31 @@ impl Api for Broker {
 
     fn limits(&self) -> Limits {
         self.inner().limits()
+    }
+}
+
+impl Log for Broker {
+    fn partitions(&self, topic: TopicPath) -> Reply<'_, u16> {
+        self.inner().partitions(topic)
+    }
+
+    fn offsets(&self, partition: LogPartition) -> Reply<'_, LogOffsets> {
+        self.inner().offsets(partition)
+    }
+
+    fn read(&self, request: LogReadRequest) -> Reply<'_, Vec<LogRecord>> {
+        self.inner().read(request)
+    }
+
+    fn offset_at(&self, partition: LogPartition, time: Time) -> Reply<'_, u64> {
+        self.inner().offset_at(partition, time)
+    }
+
+    fn commit_offset(&self, subscription: SubscriptionPath, partition: u16, offset: u64) -> Reply<'_, ()> {
+        self.inner().commit_offset(subscription, partition, offset)
+    }
+
+    fn committed_offset(&self, subscription: SubscriptionPath, partition: u16) -> Reply<'_, Option<u64>> {
+        self.inner().committed_offset(subscription, partition)
     }
 }

@@ -129,6 +129,12 @@ impl AdminService {
         Ok(v1::SeekReply {})
     }
 
+    async fn redrive(&self, request: v1::RedriveRequest) -> Result<v1::RedriveReply, Error> {
+        let path = convert::subscription_from(&request.namespace, &request.topic, &request.subscription)?;
+        let selection = convert::redrive_from(request.max, request.ids, request.from_unix_ms, request.to_unix_ms)?;
+        Ok(v1::RedriveReply { redriven: self.context.broker.redrive(path, selection).await? })
+    }
+
     async fn get_clock(&self, request: v1::GetClockRequest) -> Result<v1::Clock, Error> {
         let v1::GetClockRequest {} = request;
         self.context.broker.clock().await.map(convert::clock_into)
@@ -241,6 +247,10 @@ impl admin_server::Admin for AdminService {
 
     async fn seek(&self, request: Request<v1::SeekRequest>) -> Result<Response<v1::SeekReply>, Status> {
         answer(self.seek(request.into_inner()).await)
+    }
+
+    async fn redrive(&self, request: Request<v1::RedriveRequest>) -> Result<Response<v1::RedriveReply>, Status> {
+        answer(self.redrive(request.into_inner()).await)
     }
 
     async fn get_clock(&self, request: Request<v1::GetClockRequest>) -> Result<Response<v1::Clock>, Status> {

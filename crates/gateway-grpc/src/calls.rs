@@ -1,7 +1,7 @@
 //! The calls of the contract by their paths, for labels: what is not among them is `unknown`.
 
 /// Every call, as `Service/Method` of `punctual.v1`.
-pub(crate) const CALLS: [&str; 34] = [
+pub(crate) const CALLS: [&str; 38] = [
     "Broker/Publish",
     "Broker/PublishStream",
     "Broker/Subscribe",
@@ -17,6 +17,9 @@ pub(crate) const CALLS: [&str; 34] = [
     "Messages/DeliverNow",
     "Messages/CancelRange",
     "Messages/Timeline",
+    "Messages/Commit",
+    "Messages/Rollback",
+    "Messages/ListSubscriptionMessages",
     "Admin/ListNamespaces",
     "Admin/GetNamespace",
     "Admin/PutNamespace",
@@ -32,6 +35,7 @@ pub(crate) const CALLS: [&str; 34] = [
     "Admin/Pause",
     "Admin/Resume",
     "Admin/Seek",
+    "Admin/Redrive",
     "Admin/GetClock",
     "Admin/AdvanceClock",
     "Admin/AcceptClock",

@@ -1,6 +1,6 @@
 //! `punctual.v1.Messages`: looking at and changing what is scheduled.
 
-use punctual_broker_api::{Error, TimelineRequest};
+use punctual_broker_api::{Error, MessageId, MessageView, Page, TimelineRequest};
 use punctual_proto::{
     convert,
     v1::{self, messages_server},
@@ -26,9 +26,7 @@ impl MessagesService {
     }
 
     async fn list(&self, request: v1::ListRequest) -> Result<v1::ListReply, Error> {
-        let page = self.context.broker.list(convert::list_request_from(request)?).await?;
-        let messages = page.items.into_iter().map(convert::view_into).collect();
-        Ok(v1::ListReply { messages, next_cursor: page.next_cursor })
+        self.context.broker.list(convert::list_request_from(request)?).await.map(list_into)
     }
 
     async fn cancel(&self, request: v1::CancelRequest) -> Result<v1::CancelReply, Error> {
@@ -68,6 +66,37 @@ impl MessagesService {
         let buckets = self.context.broker.timeline(request).await?;
         Ok(v1::TimelineReply { buckets: buckets.into_iter().map(convert::timeline_bucket_into).collect() })
     }
+
+    async fn commit(&self, request: v1::CommitRequest) -> Result<v1::CommitReply, Error> {
+        let topic = convert::topic_from(&request.namespace, &request.topic)?;
+        self.context.broker.commit(topic, prepared(&request.id)?).await.map(convert::commit_outcome_into)
+    }
+
+    async fn rollback(&self, request: v1::RollbackRequest) -> Result<v1::RollbackReply, Error> {
+        let topic = convert::topic_from(&request.namespace, &request.topic)?;
+        self.context.broker.rollback(topic, prepared(&request.id)?).await.map(convert::rollback_outcome_into)
+    }
+
+    async fn list_subscription_messages(
+        &self,
+        request: v1::ListSubscriptionMessagesRequest,
+    ) -> Result<v1::ListReply, Error> {
+        let request = convert::subscription_list_from(request)?;
+        self.context.broker.list_subscription_messages(request).await.map(list_into)
+    }
+}
+
+/// The id of a prepared message, which is named in no other way.
+fn prepared(id: &str) -> Result<MessageId, Error> {
+    if id.is_empty() {
+        return Err(convert::missing("id", "the request names no message: it has no `id`"));
+    }
+    Ok(MessageId::new(id))
+}
+
+fn list_into(page: Page<MessageView>) -> v1::ListReply {
+    let messages = page.items.into_iter().map(convert::view_into).collect();
+    v1::ListReply { messages, next_cursor: page.next_cursor }
 }
 
 #[tonic::async_trait]
@@ -107,5 +136,20 @@ impl messages_server::Messages for MessagesService {
 
     async fn timeline(&self, request: Request<v1::TimelineRequest>) -> Result<Response<v1::TimelineReply>, Status> {
         answer(self.timeline(request.into_inner()).await)
+    }
+
+    async fn commit(&self, request: Request<v1::CommitRequest>) -> Result<Response<v1::CommitReply>, Status> {
+        answer(self.commit(request.into_inner()).await)
+    }
+
+    async fn rollback(&self, request: Request<v1::RollbackRequest>) -> Result<Response<v1::RollbackReply>, Status> {
+        answer(self.rollback(request.into_inner()).await)
+    }
+
+    async fn list_subscription_messages(
+        &self,
+        request: Request<v1::ListSubscriptionMessagesRequest>,
+    ) -> Result<Response<v1::ListReply>, Status> {
+        answer(self.list_subscription_messages(request.into_inner()).await)
     }
 }

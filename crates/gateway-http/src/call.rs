@@ -135,11 +135,7 @@ impl Call {
     pub(crate) const fn is_unsupported(self) -> bool {
         matches!(
             self,
-            Self::Commit
-                | Self::Rollback
-                | Self::Browse
-                | Self::Redrive
-                | Self::ListSchedules
+            Self::ListSchedules
                 | Self::GetSchedule
                 | Self::PutSchedule
                 | Self::DeleteSchedule
@@ -163,6 +159,7 @@ impl Call {
             | Self::Release
             | Self::Extend
             | Self::Seek
+            | Self::Redrive
             | Self::AdvanceClock => Wants::Document,
             Self::List
             | Self::CancelRange
@@ -181,7 +178,6 @@ impl Call {
             | Self::Pause
             | Self::Resume
             | Self::Browse
-            | Self::Redrive
             | Self::ListNamespaces
             | Self::GetNamespace
             | Self::DeleteNamespace

@@ -6,7 +6,7 @@ use base64::{
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
 };
 use bytes::Bytes;
-use punctual_broker_api::{Code, Error, NewMessage, OnConflict, When};
+use punctual_broker_api::{Code, Error, NewMessage, OnConflict, Prepare, When};
 
 use crate::json::{
     Fields, Json,
@@ -30,7 +30,8 @@ pub(crate) fn of_json(value: Json<'_>) -> Result<NewMessage, Error> {
     let mut fields = Fields::of(object, "")?;
     let body = body(&mut fields)?;
     let headers = fields.optional("headers", headers)?.unwrap_or_default();
-    finish(fields, body, headers)
+    let prepare = fields.optional("prepare", prepare)?;
+    Ok(NewMessage { prepare, ..finish(fields, body, headers)? })
 }
 
 /// A message whose body is the request's and whose other fields are the query.
@@ -46,11 +47,9 @@ pub(crate) fn of_query(mut fields: Fields<'_>, body: Bytes) -> Result<NewMessage
 }
 
 fn finish(mut fields: Fields<'_>, body: Bytes, headers: Vec<(String, String)>) -> Result<NewMessage, Error> {
-    // Part of the contract and not built: answered as such, and not as unknown.
-    fields.unsupported(&["prepare"])?;
     let message = NewMessage {
         body,
-        when: when(&mut fields, true)?.unwrap_or_default(),
+        when: when(&mut fields)?.unwrap_or_default(),
         key: fields.optional("key", read::text)?,
         on_conflict: fields.optional("on_conflict", read::word(ON_CONFLICT))?.unwrap_or_default(),
         dedup_id: fields.optional("dedup_id", read::text)?,
@@ -59,18 +58,17 @@ fn finish(mut fields: Fields<'_>, body: Bytes, headers: Vec<(String, String)>) -
         headers,
         priority: fields.optional("priority", read::whole::<u8>)?.unwrap_or_default(),
         expires_after: fields.optional("expires_after", read::duration)?,
+        prepare: None,
     };
     fields.finish()?;
     Ok(message)
 }
 
-/// When something is to be delivered: one at most of `delay`, `deliver_at` and, where levels are
-/// allowed, `delay_level`.
-pub(crate) fn when(fields: &mut Fields<'_>, levels: bool) -> Result<Option<When>, Error> {
+/// When something is to be delivered: one at most of `delay`, `deliver_at` and `delay_level`.
+pub(crate) fn when(fields: &mut Fields<'_>) -> Result<Option<When>, Error> {
     let delay = fields.optional("delay", read::duration)?.map(|delay| ("delay", When::Delay(delay)));
     let at = fields.optional("deliver_at", read::time)?.map(|at| ("deliver_at", When::At(at)));
-    let level = if levels { fields.optional("delay_level", read::whole::<u32>)? } else { None };
-    let level = level.map(|level| ("delay_level", When::Level(level)));
+    let level = fields.optional("delay_level", read::whole)?.map(|level| ("delay_level", When::Level(level)));
     let mut given = [delay, at, level].into_iter().flatten();
     match (given.next(), given.next()) {
         (None, _) => Ok(None),
@@ -103,6 +101,16 @@ fn body(fields: &mut Fields<'_>) -> Result<Bytes, Error> {
         (Some(body), None) | (None, Some(body)) => Ok(body),
         (None, None) => Ok(Bytes::new()),
     }
+}
+
+fn prepare(place: Place<'_>, value: Json<'_>) -> Result<Prepare, Error> {
+    let mut fields = read::object(place, value)?;
+    let prepare = Prepare {
+        timeout: fields.required("timeout", read::duration)?,
+        max_checks: fields.required("max_checks", read::whole)?,
+    };
+    fields.finish()?;
+    Ok(prepare)
 }
 
 fn headers(place: Place<'_>, value: Json<'_>) -> Result<Vec<(String, String)>, Error> {

@@ -54,8 +54,13 @@ impl Captures {
                 let ordering_key = query.optional("ordering_key", read::text)?;
                 Ok(Handle::Key { key: key.to_owned(), ordering_key })
             }
-            None => Ok(Handle::Id(MessageId::new(self.get("id").unwrap_or_default()))),
+            None => Ok(Handle::Id(self.id())),
         }
+    }
+
+    /// The id of a message.
+    pub(crate) fn id(&self) -> MessageId {
+        MessageId::new(self.get("id").unwrap_or_default())
     }
 
     /// The slug of an error page.

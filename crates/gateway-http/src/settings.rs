@@ -1,8 +1,9 @@
 //! Settings objects of PUT requests. Durations are taken by their own name and by the `_ms` name
-//! that answers use, so that the settings of an answer can be sent back.
+//! that answers use, and what an answer shows beside settings is passed over, so that an answer can
+//! be edited and sent back as it is.
 
 use punctual_broker_api::{
-    Code, Durability, Error, NamespaceLimits, NamespacePatch, OnExpiry, RetryPatch, Start, SubscriptionPatch,
+    Breaker, Code, Durability, Error, NamespaceLimits, NamespacePatch, OnExpiry, RetryPatch, Start, SubscriptionPatch,
     TopicPatch,
 };
 use punctual_types::limits::DELAY_LEVELS_MAX;
@@ -15,11 +16,11 @@ use crate::json::{
 const DURABILITY: &[(&str, Durability)] =
     &[("sync", Durability::Sync), ("async", Durability::Async), ("memory", Durability::Memory)];
 const ON_EXPIRY: &[(&str, OnExpiry)] = &[("drop", OnExpiry::Drop), ("dead_letter", OnExpiry::DeadLetter)];
-const START: &[(&str, Start)] = &[("earliest", Start::Earliest), ("latest", Start::Latest)];
 
 /// A change of a topic.
 pub(crate) fn topic(body: &[u8]) -> Result<TopicPatch, Error> {
     let mut fields = Fields::of_request(body)?;
+    fields.pass_over(&["name", "stats"]);
     let patch = TopicPatch {
         partitions: fields.patch("partitions", read::whole)?,
         priorities: fields.patch("priorities", read::whole)?,
@@ -36,14 +37,17 @@ pub(crate) fn topic(body: &[u8]) -> Result<TopicPatch, Error> {
 /// A change of a subscription.
 pub(crate) fn subscription(body: &[u8]) -> Result<SubscriptionPatch, Error> {
     let mut fields = Fields::of_request(body)?;
-    fields.unsupported(&["filter", "max_rate", "breaker"])?;
+    fields.pass_over(&["name", "paused", "stats"]);
     let patch = SubscriptionPatch {
-        start: fields.patch("start", read::word(START))?,
+        start: fields.patch("start", |place, value| read::seek(place, value).map(Start::from))?,
         lease: fields.patch_duration("lease")?,
         retry: fields.patch("retry", retry)?,
         dead_letter_topic: fields.patch("dead_letter_topic", read::text)?,
         max_in_flight: fields.patch("max_in_flight", read::whole)?,
         ordered: fields.patch("ordered", read::flag)?,
+        filter: fields.patch("filter", read::text)?,
+        max_rate: fields.patch("max_rate", read::whole)?,
+        breaker: fields.patch("breaker", breaker)?,
     };
     fields.finish()?;
     Ok(patch)
@@ -62,9 +66,21 @@ fn retry(place: Place<'_>, value: Json<'_>) -> Result<RetryPatch, Error> {
     Ok(patch)
 }
 
+fn breaker(place: Place<'_>, value: Json<'_>) -> Result<Breaker, Error> {
+    let mut fields = read::object(place, value)?;
+    let breaker = Breaker {
+        failures: fields.required("failures", read::whole)?,
+        window: fields.required_duration("window")?,
+        pause: fields.required_duration("pause")?,
+    };
+    fields.finish()?;
+    Ok(breaker)
+}
+
 /// A change of a namespace.
 pub(crate) fn namespace(body: &[u8]) -> Result<NamespacePatch, Error> {
     let mut fields = Fields::of_request(body)?;
+    fields.pass_over(&["name", "topics"]);
     let patch = NamespacePatch {
         max_delay: fields.patch_duration("max_delay")?,
         delay_levels: fields

@@ -48,6 +48,8 @@ pub const RECEIVE_BYTES_MAX: u64 = 4 << 20;
 pub const RECEIVE_WAIT_MAX: DelayMs = DelayMs::from_secs(60);
 /// Receipts of one ack, nack, release or extend call.
 pub const RECEIPTS_MAX: usize = 10_000;
+/// Ids of one redrive.
+pub const REDRIVE_IDS_MAX: usize = 10_000;
 /// Bytes of the error text that a nack may carry.
 pub const NACK_ERROR_BYTES_MAX: usize = 4 << 10;
 /// Buckets of a timeline answer.

@@ -43,7 +43,7 @@ impl Tally {
         let mut text = String::new();
         for (line, published) in &answered.published {
             match &published.status {
-                PublishStatus::Accepted => self.accepted += 1,
+                PublishStatus::Accepted | PublishStatus::Prepared => self.accepted += 1,
                 PublishStatus::Duplicate => self.duplicate += 1,
                 PublishStatus::Replaced { .. } => self.replaced += 1,
                 PublishStatus::Kept => self.kept += 1,

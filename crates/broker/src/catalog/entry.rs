@@ -11,7 +11,7 @@ use punctual_core::format::{
     FormatError,
     fields::{FieldReader, FieldWriter},
 };
-use punctual_types::{DelayMs, NamespaceName, SubscriptionName, SubscriptionNumber, TopicName, TopicNumber};
+use punctual_types::{DelayMs, NamespaceName, SubscriptionName, SubscriptionNumber, Time, TopicName, TopicNumber};
 
 const VERSION: u8 = 1;
 const WHAT: &str = "catalog entry";
@@ -141,9 +141,10 @@ fn encode_subscription(out: &mut FieldWriter, subscription: &SubscriptionEntry) 
     let settings = &subscription.settings;
     out.text(1, Some(subscription.name.as_str())).number(2, subscription.dead_letter_topic.0.into());
     out.number(3, subscription.paused.into());
-    let start = match settings.start {
-        Start::Earliest => 1,
-        Start::Latest => 2,
+    let (start, start_time) = match settings.start {
+        Start::Earliest => (1, None),
+        Start::Latest => (2, None),
+        Start::Time(time) => (3, Some(time.unix_ms())),
     };
     out.number(4, start).number(5, settings.lease.ms());
     out.number(6, settings.retry.max_attempts.into()).number(7, settings.retry.initial.ms());
@@ -151,6 +152,7 @@ fn encode_subscription(out: &mut FieldWriter, subscription: &SubscriptionEntry) 
     out.bytes(10, &settings.retry.jitter.to_be_bytes());
     out.text(11, settings.dead_letter_topic.as_deref());
     out.number(12, settings.max_in_flight.into()).number(13, settings.ordered.into());
+    optional(out, 14, start_time);
 }
 
 /// Writes a number that may be missing, so that zero is told from none.
@@ -248,6 +250,7 @@ fn decode_subscription(
     let start = match fields.number(4)? {
         1 => Start::Earliest,
         2 => Start::Latest,
+        3 => Start::Time(fields.time(14)?),
         other => return Err(error(format!("start {other} is not known"))),
     };
     Ok(SubscriptionEntry {
@@ -269,6 +272,9 @@ fn decode_subscription(
             dead_letter_topic: fields.text(11)?,
             max_in_flight: fields.narrow(12)?,
             ordered: fields.number(13)? != 0,
+            filter: None,
+            max_rate: None,
+            breaker: None,
         },
     })
 }
@@ -310,6 +316,10 @@ impl Fields {
 
     fn narrow<N: TryFrom<u64>>(&self, tag: u8) -> Result<N, FormatError> {
         N::try_from(self.number(tag)?).map_err(|_| error(format!("field {tag} is too large")))
+    }
+
+    fn time(&self, tag: u8) -> Result<Time, FormatError> {
+        Time::from_unix_ms(self.number(tag)?).ok_or_else(|| error(format!("field {tag} lies after the last time")))
     }
 
     fn real(&self, tag: u8) -> Result<f64, FormatError> {

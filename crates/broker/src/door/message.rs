@@ -14,6 +14,7 @@ use punctual_types::PartitionNumber;
 
 use super::{
     Inner,
+    receive::history_of,
     validate::{check_handle, due_of, due_refused},
 };
 use crate::catalog::Topic;
@@ -79,7 +80,13 @@ impl Inner {
                 (false, true) => SubscriptionMessageState::Leased,
                 (false, false) => SubscriptionMessageState::Ready,
             };
-            Some(SubscriptionProgress { subscription: named.name.to_string(), state, attempts: progress.attempts })
+            Some(SubscriptionProgress {
+                subscription: named.name.to_string(),
+                state,
+                attempts: progress.attempts,
+                lease_expires_at: None,
+                retry_at: None,
+            })
         };
         let subscriptions: Vec<_> = found.subscriptions.iter().filter_map(name).collect();
         let all_settled = !subscriptions.is_empty()
@@ -108,6 +115,7 @@ impl Inner {
             published_at: record.published_at,
             deliver_at: record.deliver_at,
             subscriptions: Vec::new(),
+            dead_letter: record.dead_letter.map(|dead| Box::new(history_of(dead))),
         }
     }
 

@@ -3,14 +3,18 @@
 mod admin;
 mod clock;
 mod cursor;
+mod log;
 mod look;
+mod look_subscription;
 mod making;
 mod message;
 mod metrics_page;
 mod namespaces;
 mod open;
+mod prepared;
 mod publish;
 mod receive;
+mod redrive;
 mod resolve;
 mod settle;
 mod subscriptions;
@@ -151,6 +155,14 @@ impl api::Broker for Broker {
         Box::pin(self.inner.cancel_range(topic, range))
     }
 
+    fn commit(&self, topic: TopicPath, id: api::MessageId) -> Reply<'_, api::PreparedOutcome> {
+        Box::pin(self.inner.commit(topic, id))
+    }
+
+    fn rollback(&self, topic: TopicPath, id: api::MessageId) -> Reply<'_, api::PreparedOutcome> {
+        Box::pin(self.inner.rollback(topic, id))
+    }
+
     fn list(&self, request: api::ListRequest) -> Reply<'_, api::Page<api::MessageView>> {
         Box::pin(self.inner.list(request))
     }
@@ -205,6 +217,17 @@ impl api::Broker for Broker {
 
     fn seek(&self, subscription: SubscriptionPath, to: api::SeekTo) -> Reply<'_, ()> {
         Box::pin(self.inner.seek(subscription, to))
+    }
+
+    fn list_subscription_messages(
+        &self,
+        request: api::SubscriptionListRequest,
+    ) -> Reply<'_, api::Page<api::MessageView>> {
+        Box::pin(self.inner.list_subscription_messages(request))
+    }
+
+    fn redrive(&self, subscription: SubscriptionPath, request: api::RedriveRequest) -> Reply<'_, u64> {
+        Box::pin(self.inner.redrive(subscription, request))
     }
 
     fn list_namespaces(&self, page: api::PageRequest) -> Reply<'_, api::Page<api::NamespaceView>> {

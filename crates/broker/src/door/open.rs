@@ -135,7 +135,8 @@ fn agree(catalog: &Catalog, shards: &mut [(Shard, Arc<dyn ShardStore>)], now: No
 pub(super) fn start_of(start: Start) -> SubscriptionStart {
     match start {
         Start::Earliest => SubscriptionStart::Earliest,
-        Start::Latest => SubscriptionStart::Latest,
+        // A time is refused until the core can begin at one.
+        Start::Latest | Start::Time(_) => SubscriptionStart::Latest,
     }
 }
 

@@ -131,7 +131,8 @@ fn deliveries_of(handles: &HandleText, topic: &Topic, batch: Batch) -> Vec<Deliv
     batch.deliveries.into_iter().map(delivery).collect()
 }
 
-fn history_of(dead: DeadLetter) -> DeadLetterHistory {
+/// What a dead letter went through, as doors tell it.
+pub(super) fn history_of(dead: DeadLetter) -> DeadLetterHistory {
     DeadLetterHistory {
         reason: if dead.reason == DeadLetter::EXPIRED {
             DeadLetterReason::Expired

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use punctual_broker_api::{
-    Code, Error, Page, PageRequest, Patch, Put, RetryPatch, RetryPolicy, SeekTo, SubscriptionPatch, SubscriptionPath,
-    SubscriptionSettings, SubscriptionStats, SubscriptionView, TopicPatch, TopicPath, TopicSettings,
+    Code, Error, Page, PageRequest, Patch, Put, RetryPatch, RetryPolicy, SeekTo, Start, SubscriptionPatch,
+    SubscriptionPath, SubscriptionSettings, SubscriptionStats, SubscriptionView, TopicPatch, TopicPath, TopicSettings,
 };
 use punctual_core::Command;
 use punctual_types::{Time, TopicName, limits};
@@ -277,6 +277,9 @@ fn settings_of(
         dead_letter_topic,
         max_in_flight: patch.max_in_flight.apply(base.max_in_flight, default.max_in_flight),
         ordered: patch.ordered.apply(base.ordered, default.ordered),
+        filter: patch.filter.apply_optional(base.filter),
+        max_rate: patch.max_rate.apply_optional(base.max_rate),
+        breaker: patch.breaker.apply_optional(base.breaker),
     };
     if current.is_some_and(|current| current.start != settings.start) {
         let text = "cannot change `start` of a subscription that exists: it is where it began";
@@ -284,8 +287,15 @@ fn settings_of(
     }
     check_lease(settings.lease)?;
     check_range("max_in_flight", settings.max_in_flight, 1, limits::IN_FLIGHT_MAX)?;
-    if settings.ordered {
-        return Err(not_supported("ordered"));
+    let unsupported = [
+        ("ordered", settings.ordered),
+        ("filter", settings.filter.is_some()),
+        ("max_rate", settings.max_rate.is_some()),
+        ("breaker", settings.breaker.is_some()),
+        ("start", matches!(settings.start, Start::Time(_))),
+    ];
+    if let Some((field, _)) = unsupported.into_iter().find(|(_, is_set)| *is_set) {
+        return Err(not_supported(field));
     }
     Ok(settings)
 }

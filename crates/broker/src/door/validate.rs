@@ -50,6 +50,9 @@ pub(super) fn check_message(message: &NewMessage, priorities: u16, limits: &Limi
             format!("cannot publish with priority {}, the topic has 0 to {}", message.priority, priorities.max(1) - 1);
         return Err(Error::new(Code::InvalidField, text).with_field("priority"));
     }
+    if message.prepare.is_some() {
+        return Err(not_supported("prepare"));
+    }
     Ok(())
 }
 

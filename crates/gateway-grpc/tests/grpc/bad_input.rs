@@ -124,7 +124,11 @@ async fn a_bad_message_of_a_batch_fails_alone() {
         (v1::NewMessage { key: Some("k".repeat(256)), ..plain() }, "invalid_handle", "key"),
         (v1::NewMessage { on_conflict: 77, ..plain() }, "invalid_field", "on_conflict"),
         (v1::NewMessage { priority: 256, ..plain() }, "invalid_field", "priority"),
-        (v1::NewMessage { prepare: Some(v1::Prepare::default()), ..plain() }, "not_supported", "prepare"),
+        (
+            v1::NewMessage { prepare: Some(v1::Prepare { timeout_ms: -1, max_checks: 1 }), ..plain() },
+            "invalid_duration",
+            "prepare.timeout",
+        ),
         (v1::NewMessage { body: vec![0; (4 << 20) + 1].into(), ..plain() }, "body_too_large", "body"),
     ];
     let messages = [plain()].into_iter().chain(bad.iter().map(|(message, _, _)| message.clone())).chain([plain()]);

@@ -2,6 +2,7 @@
 //! needs what the real one does not do on demand.
 
 mod bad_input;
+mod by_script;
 mod consumer;
 mod door;
 mod limits;

@@ -38,6 +38,7 @@ async fn publishing_and_consuming() {
         headers: vec![("z".to_owned(), "1".to_owned()), ("a".to_owned(), "ü".to_owned())],
         priority: 0,
         expires_after: None,
+        prepare: None,
     };
     let again = NewMessage { body: "other".into(), ..full.clone() };
     let results = client.publish(orders.clone(), vec![full.clone(), again]).await.expect("published");

@@ -35,7 +35,7 @@ pub(crate) struct DeliveryAnswer<'d> {
 }
 
 #[derive(Serialize)]
-struct DeadLetterAnswer<'d> {
+pub(super) struct DeadLetterAnswer<'d> {
     reason: &'static str,
     topic: &'d str,
     subscription: &'d str,
@@ -71,7 +71,7 @@ impl<'d> DeliveryAnswer<'d> {
 }
 
 impl<'d> DeadLetterAnswer<'d> {
-    fn of(history: &'d DeadLetterHistory) -> Self {
+    pub(super) fn of(history: &'d DeadLetterHistory) -> Self {
         Self {
             reason: history.reason.as_str(),
             topic: &history.topic,

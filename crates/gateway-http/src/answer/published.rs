@@ -22,6 +22,7 @@ impl<'p> PublishedAnswer<'p> {
             PublishStatus::Duplicate => ("duplicate", None),
             PublishStatus::Replaced { replaced_id } => ("replaced", Some(replaced_id.as_str())),
             PublishStatus::Kept => ("kept", None),
+            PublishStatus::Prepared => ("prepared", None),
         };
         Self { id: published.id.as_str(), deliver_at: At(published.deliver_at), status, replaced_id }
     }

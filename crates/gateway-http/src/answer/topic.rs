@@ -1,7 +1,8 @@
 //! Topics, subscriptions and namespaces: their settings, then what they hold and have done.
 
 use punctual_broker_api::{
-    DelayMs, NamespaceView, RetryPolicy, SubscriptionStats, SubscriptionView, TopicStats, TopicView,
+    Breaker, BreakerState, DelayMs, NamespaceView, RetryPolicy, SubscriptionStats, SubscriptionView, TopicStats,
+    TopicView,
 };
 use serde::Serialize;
 
@@ -77,12 +78,15 @@ impl TopicStatsAnswer {
 #[derive(Serialize)]
 pub(crate) struct SubscriptionAnswer<'s> {
     name: &'s str,
-    start: &'static str,
+    start: String,
     lease_ms: u64,
     retry: RetryAnswer,
     dead_letter_topic: Option<&'s str>,
     max_in_flight: u32,
     ordered: bool,
+    filter: Option<&'s str>,
+    max_rate: Option<u32>,
+    breaker: Option<BreakerAnswer>,
     paused: bool,
     stats: SubscriptionStatsAnswer,
 }
@@ -97,6 +101,19 @@ struct RetryAnswer {
 }
 
 #[derive(Serialize)]
+struct BreakerAnswer {
+    failures: u32,
+    window_ms: u64,
+    pause_ms: u64,
+}
+
+impl BreakerAnswer {
+    const fn of(breaker: Breaker) -> Self {
+        Self { failures: breaker.failures, window_ms: breaker.window.ms(), pause_ms: breaker.pause.ms() }
+    }
+}
+
+#[derive(Serialize)]
 struct SubscriptionStatsAnswer {
     ready: u64,
     leased: u64,
@@ -105,7 +122,10 @@ struct SubscriptionStatsAnswer {
     delivered_total: u64,
     acked_total: u64,
     failed_total: u64,
+    filtered_total: u64,
+    expired_total: u64,
     oldest_ready_age_ms: Option<u64>,
+    breaker: Option<&'static str>,
 }
 
 impl<'s> SubscriptionAnswer<'s> {
@@ -113,12 +133,15 @@ impl<'s> SubscriptionAnswer<'s> {
         let settings = &view.settings;
         Self {
             name: &view.name,
-            start: settings.start.as_str(),
+            start: settings.start.to_string(),
             lease_ms: settings.lease.ms(),
             retry: RetryAnswer::of(&settings.retry),
             dead_letter_topic: settings.dead_letter_topic.as_deref(),
             max_in_flight: settings.max_in_flight,
             ordered: settings.ordered,
+            filter: settings.filter.as_deref(),
+            max_rate: settings.max_rate,
+            breaker: settings.breaker.map(BreakerAnswer::of),
             paused: view.paused,
             stats: SubscriptionStatsAnswer::of(&view.stats),
         }
@@ -138,7 +161,7 @@ impl RetryAnswer {
 }
 
 impl SubscriptionStatsAnswer {
-    const fn of(stats: &SubscriptionStats) -> Self {
+    fn of(stats: &SubscriptionStats) -> Self {
         Self {
             ready: stats.ready,
             leased: stats.leased,
@@ -147,7 +170,10 @@ impl SubscriptionStatsAnswer {
             delivered_total: stats.delivered_total,
             acked_total: stats.acked_total,
             failed_total: stats.failed_total,
+            filtered_total: stats.filtered_total,
+            expired_total: stats.expired_total,
             oldest_ready_age_ms: stats.oldest_ready_age_ms,
+            breaker: stats.breaker.map(BreakerState::as_str),
         }
     }
 }

@@ -6,6 +6,7 @@ use serde::Serialize;
 use super::{
     At,
     body::{BodyAnswer, HeadersAnswer},
+    delivery::DeadLetterAnswer,
 };
 
 #[derive(Serialize)]
@@ -29,6 +30,8 @@ pub(crate) struct ViewAnswer<'v> {
     published_at: At,
     deliver_at: At,
     subscriptions: Vec<ProgressAnswer<'v>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    dead_letter: Option<DeadLetterAnswer<'v>>,
 }
 
 #[derive(Serialize)]
@@ -36,6 +39,10 @@ struct ProgressAnswer<'v> {
     subscription: &'v str,
     state: &'static str,
     attempts: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    lease_expires_at: Option<At>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_at: Option<At>,
 }
 
 impl<'v> ViewAnswer<'v> {
@@ -44,6 +51,8 @@ impl<'v> ViewAnswer<'v> {
             subscription: &progress.subscription,
             state: progress.state.as_str(),
             attempts: progress.attempts,
+            lease_expires_at: progress.lease_expires_at.map(At),
+            retry_at: progress.retry_at.map(At),
         };
         Self {
             id: view.id.as_str(),
@@ -59,6 +68,7 @@ impl<'v> ViewAnswer<'v> {
             published_at: At(view.published_at),
             deliver_at: At(view.deliver_at),
             subscriptions: view.subscriptions.iter().map(progress).collect(),
+            dead_letter: view.dead_letter.as_deref().map(DeadLetterAnswer::of),
         }
     }
 }

@@ -1,8 +1,12 @@
 //! Looking at scheduled messages and changing them.
 
-use axum::http::StatusCode;
+use axum::{
+    body::Body,
+    http::{Response, StatusCode},
+};
 use punctual_broker_api::{
-    CancelOutcome, Code, DelayMs, DeliverNowOutcome, Error, ListRequest, RescheduleOutcome, TimeRange, TimelineRequest,
+    CancelOutcome, Code, DelayMs, DeliverNowOutcome, Error, ListRequest, PreparedOutcome, RescheduleOutcome, TimeRange,
+    TimelineRequest,
 };
 use punctual_types::limits::{PAGE_DEFAULT, TIMELINE_BUCKET_MIN};
 use serde::Serialize;
@@ -42,10 +46,10 @@ pub(super) async fn reschedule(mut asked: Asked) -> Answer {
     let handle = asked.captures.handle(&mut asked.query)?;
     asked.query.finish()?;
     let mut fields = Fields::of_request(&asked.body)?;
-    let when = message::when(&mut fields, false)?;
+    let when = message::when(&mut fields)?;
     let missing = fields.missing("delay");
     fields.finish()?;
-    let when = when.ok_or_else(|| missing.with_hint("say when: `delay` or `deliver_at`"))?;
+    let when = when.ok_or_else(|| missing.with_hint("say when: `delay`, `deliver_at` or `delay_level`"))?;
     Ok(match asked.door.broker.reschedule(topic, handle, when).await? {
         RescheduleOutcome::Rescheduled { deliver_at } => {
             answer::json(StatusCode::OK, &Outcome { outcome: "rescheduled", deliver_at: Some(At(deliver_at)) })
@@ -65,6 +69,33 @@ pub(super) async fn deliver_now(mut asked: Asked) -> Answer {
         DeliverNowOutcome::TooLate => outcome(StatusCode::CONFLICT, "too_late"),
         DeliverNowOutcome::NotFound => outcome(StatusCode::NOT_FOUND, "not_found"),
     })
+}
+
+/// `POST T/messages/{id}/commit`.
+pub(super) async fn commit(asked: Asked) -> Answer {
+    let topic = asked.captures.topic()?;
+    asked.query.finish()?;
+    let outcome = asked.door.broker.commit(topic, asked.captures.id()).await?;
+    Ok(settled(outcome, matches!(outcome, PreparedOutcome::Committed { .. })))
+}
+
+/// `POST T/messages/{id}/rollback`.
+pub(super) async fn rollback(asked: Asked) -> Answer {
+    let topic = asked.captures.topic()?;
+    asked.query.finish()?;
+    let outcome = asked.door.broker.rollback(topic, asked.captures.id()).await?;
+    Ok(settled(outcome, outcome == PreparedOutcome::RolledBack))
+}
+
+/// What became of a prepared message, and whether that is what was asked for.
+fn settled(outcome: PreparedOutcome, as_asked: bool) -> Response<Body> {
+    let (word, deliver_at) = match outcome {
+        PreparedOutcome::Committed { deliver_at } => ("committed", Some(At(deliver_at))),
+        PreparedOutcome::RolledBack => ("rolled_back", None),
+        PreparedOutcome::NotFound => return super::outcome(StatusCode::NOT_FOUND, "not_found"),
+    };
+    let status = if as_asked { StatusCode::OK } else { StatusCode::CONFLICT };
+    answer::json(status, &Outcome { outcome: word, deliver_at })
 }
 
 /// `GET T/messages`: a page of what is scheduled.
@@ -127,7 +158,8 @@ pub(super) async fn timeline(mut asked: Asked) -> Answer {
     Ok(answer::json(StatusCode::OK, &Timeline { buckets: buckets.iter().map(Bucket::of).collect() }))
 }
 
-fn range(query: &mut Fields<'_>) -> Result<TimeRange, Error> {
+/// `from` and `to` of a query or a request.
+pub(super) fn range(query: &mut Fields<'_>) -> Result<TimeRange, Error> {
     Ok(TimeRange { from: query.optional("from", read::time)?, to: query.optional("to", read::time)? })
 }
 

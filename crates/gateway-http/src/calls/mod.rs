@@ -40,6 +40,8 @@ pub(crate) fn call(call: Call, asked: Asked) -> BoxFuture<'static, Answer> {
         Call::Reschedule => Box::pin(messages::reschedule(asked)),
         Call::DeliverNow => Box::pin(messages::deliver_now(asked)),
         Call::Timeline => Box::pin(messages::timeline(asked)),
+        Call::Commit => Box::pin(messages::commit(asked)),
+        Call::Rollback => Box::pin(messages::rollback(asked)),
         Call::ListTopics => Box::pin(topics::list(asked)),
         Call::GetTopic => Box::pin(topics::get(asked)),
         Call::PutTopic => Box::pin(topics::put(asked)),
@@ -56,6 +58,8 @@ pub(crate) fn call(call: Call, asked: Asked) -> BoxFuture<'static, Answer> {
         Call::Seek => Box::pin(subscriptions::seek(asked)),
         Call::Pause => Box::pin(subscriptions::set_paused(asked, true)),
         Call::Resume => Box::pin(subscriptions::set_paused(asked, false)),
+        Call::Browse => Box::pin(subscriptions::browse(asked)),
+        Call::Redrive => Box::pin(subscriptions::redrive(asked)),
         Call::ListNamespaces => Box::pin(namespaces::list(asked)),
         Call::GetNamespace => Box::pin(namespaces::get(asked)),
         Call::PutNamespace => Box::pin(namespaces::put(asked)),
@@ -69,11 +73,7 @@ pub(crate) fn call(call: Call, asked: Asked) -> BoxFuture<'static, Answer> {
         Call::OpenApi => Box::pin(pages::openapi(asked)),
         Call::ErrorPage => Box::pin(pages::error(asked)),
         Call::Home => Box::pin(pages::home(asked)),
-        Call::Commit
-        | Call::Rollback
-        | Call::Browse
-        | Call::Redrive
-        | Call::ListSchedules
+        Call::ListSchedules
         | Call::GetSchedule
         | Call::PutSchedule
         | Call::DeleteSchedule

@@ -1,16 +1,15 @@
 //! Subscriptions.
 
 use axum::http::StatusCode;
-use punctual_broker_api::{Error, SeekTo};
+use punctual_broker_api::{Code, MessageId, RedriveRequest, SubscriptionListRequest, SubscriptionListState};
+use punctual_types::limits::{PAGE_DEFAULT, REDRIVE_IDS_MAX};
+use serde::Serialize;
 
-use super::{Answer, outcome, page};
+use super::{Answer, messages, outcome, page};
 use crate::{
-    answer::{self, PageAnswer, SubscriptionAnswer},
+    answer::{self, PageAnswer, SubscriptionAnswer, ViewAnswer},
     door::Asked,
-    json::{
-        Fields, Json,
-        read::{self, Place},
-    },
+    json::{Fields, Json, read},
     settings,
 };
 
@@ -53,18 +52,47 @@ pub(super) async fn seek(asked: Asked) -> Answer {
     asked.query.finish()?;
     let subscription = asked.captures.subscription()?;
     let mut fields = Fields::of_request(&asked.body)?;
-    let to = fields.required("to", seek_to)?;
+    let to = fields.required("to", read::seek)?;
     fields.finish()?;
     asked.door.broker.seek(subscription, to).await?;
     Ok(outcome(StatusCode::OK, "moved"))
 }
 
-fn seek_to(place: Place<'_>, value: Json<'_>) -> Result<SeekTo, Error> {
-    match &value {
-        Json::Text(text) if text == "earliest" => Ok(SeekTo::Earliest),
-        Json::Text(text) if text == "latest" => Ok(SeekTo::Latest),
-        _ => read::time(place, value)
-            .map(SeekTo::Time)
-            .map_err(|error| error.with_hint("write `earliest`, `latest`, an RFC 3339 time or Unix milliseconds")),
+/// `GET S/messages`: looks without leasing.
+pub(super) async fn browse(mut asked: Asked) -> Answer {
+    let subscription = asked.captures.subscription()?;
+    let query = &mut asked.query;
+    let states = SubscriptionListState::ALL.map(|state| (state.as_str(), state));
+    let request = SubscriptionListRequest {
+        subscription,
+        state: query.optional("state", read::word(&states))?.unwrap_or(SubscriptionListState::Ready),
+        limit: query.optional("limit", read::whole)?.unwrap_or(PAGE_DEFAULT),
+        cursor: query.optional("cursor", read::text)?,
+        with_body: query.optional("body", read::flag)?.unwrap_or(true),
+    };
+    asked.query.finish()?;
+    let page = asked.door.broker.list_subscription_messages(request).await?;
+    let messages: Vec<_> = page.items.iter().map(ViewAnswer::of).collect();
+    Ok(answer::json(StatusCode::OK, &PageAnswer::of("messages", messages, page.next_cursor.as_deref())))
+}
+
+/// `POST S/redrive`.
+pub(super) async fn redrive(asked: Asked) -> Answer {
+    #[derive(Serialize)]
+    struct Redriven {
+        redriven: u64,
     }
+
+    asked.query.finish()?;
+    let subscription = asked.captures.subscription()?;
+    let mut fields = Fields::of_request(&asked.body)?;
+    let id = |place: read::Place<'_>, value: Json<'_>| read::text(place, value).map(|id| MessageId::new(&id));
+    let request = RedriveRequest {
+        max: fields.optional("max", read::whole)?,
+        ids: fields.optional("ids", read::list(REDRIVE_IDS_MAX, Code::BatchTooLarge, id))?,
+        range: messages::range(&mut fields)?,
+    };
+    fields.finish()?;
+    let redriven = asked.door.broker.redrive(subscription, request).await?;
+    Ok(answer::json(StatusCode::OK, &Redriven { redriven }))
 }

@@ -57,6 +57,13 @@ impl<'a> Fields<'a> {
         Some(self.entries.remove(at).1)
     }
 
+    /// Passes over what an answer shows and a request cannot change.
+    pub(crate) fn pass_over(&mut self, names: &[&str]) {
+        for name in names {
+            self.take(name);
+        }
+    }
+
     /// Takes every field whose name begins so, in the order sent; the prefix is cut off.
     pub(crate) fn take_prefixed(&mut self, prefix: &str) -> Vec<(String, Json<'a>)> {
         let taken = self.entries.extract_if(.., |(name, _)| name.starts_with(prefix));
@@ -127,12 +134,25 @@ impl<'a> Fields<'a> {
         name: &str,
         read: impl FnOnce(Place<'_>, Json<'a>) -> Result<T, Error>,
     ) -> Result<Patch<T>, Error> {
+        let given = self.given_name(name)?;
+        self.patch(&given, read)
+    }
+
+    /// The name that a setting with a unit goes by here: `{name}_ms` unless it is there without.
+    fn given_name(&self, name: &str) -> Result<String, Error> {
         let with_unit = format!("{name}_ms");
         let has = |wanted: &str| self.entries.iter().any(|(known, _)| known == wanted);
-        if has(name) && has(&with_unit) {
-            return Err(self.exclusive(&[name, &with_unit]));
+        match (has(name), has(&with_unit)) {
+            (true, true) => Err(self.exclusive(&[name, &with_unit])),
+            (true, false) => Ok(name.to_owned()),
+            (false, _) => Ok(with_unit),
         }
-        if has(name) { self.patch(name, read) } else { self.patch(&with_unit, read) }
+    }
+
+    /// A duration of a setting that is set as a whole, taken by either name.
+    pub(crate) fn required_duration(&mut self, name: &str) -> Result<DelayMs, Error> {
+        let given = self.given_name(name)?;
+        self.optional(&given, read::duration)?.ok_or_else(|| self.missing(name))
     }
 
     /// A setting that is a duration.
@@ -145,17 +165,6 @@ impl<'a> Fields<'a> {
         let given: Vec<_> = names.iter().map(|name| format!("`{}{name}`", self.prefix)).collect();
         let field = names.last().map(|name| format!("{}{name}", self.prefix)).unwrap_or_default();
         Error::new(Code::ExclusiveFields, format!("the request has {} at once", given.join(" and "))).with_field(field)
-    }
-
-    /// Refuses fields of the contract that are not built yet.
-    pub(crate) fn unsupported(&self, names: &[&str]) -> Result<(), Error> {
-        let Some(name) = names.iter().find(|name| self.entries.iter().any(|(known, _)| known == *name)) else {
-            return Ok(());
-        };
-        let name = format!("{}{name}", self.prefix);
-        Err(Error::new(Code::NotSupported, format!("this broker does not support `{name}` yet"))
-            .with_field(name)
-            .with_hint("leave the field out"))
     }
 
     /// Refuses whatever nobody took.

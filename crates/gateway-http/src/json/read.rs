@@ -1,6 +1,6 @@
 //! One value of a field as the type that the field wants, or an error that names both.
 
-use punctual_broker_api::{Code, DelayMs, Error, Time, parse_duration, time_text};
+use punctual_broker_api::{Code, DelayMs, Error, SeekTo, Time, parse_duration, time_text};
 
 use super::{Fields, Json};
 use crate::limits;
@@ -133,6 +133,17 @@ pub(crate) fn time(place: Place<'_>, value: Json<'_>) -> Result<Time, Error> {
             .fault(Code::InvalidTime, format_args!("{} {problem}", quote(&value)))
             .with_hint("write `2026-11-30T12:00:00Z` or Unix milliseconds, up to the end of the year 9999")
     })
+}
+
+/// A place of a subscription: `earliest`, `latest`, or a time.
+pub(crate) fn seek(place: Place<'_>, value: Json<'_>) -> Result<SeekTo, Error> {
+    match &value {
+        Json::Text(text) if text == "earliest" => Ok(SeekTo::Earliest),
+        Json::Text(text) if text == "latest" => Ok(SeekTo::Latest),
+        _ => time(place, value)
+            .map(SeekTo::Time)
+            .map_err(|error| error.with_hint("write `earliest`, `latest`, an RFC 3339 time or Unix milliseconds")),
+    }
 }
 
 /// One of a few words.

@@ -19,14 +19,18 @@ const PUBLISH_QUERY: &[Parameter] = &[
     parameter("expires_after", "Duration", "Counted from the due time."),
     parameter("h.NAME", TEXT, "A header called NAME; any number of them."),
 ];
-const LIST_QUERY: &[Parameter] = &[
-    STATE,
-    FROM,
-    TO,
-    parameter("key_prefix", TEXT, "Only those whose key begins so."),
+const BODY: Parameter = parameter("body", r#"{"type":"boolean","default":true}"#, "Whether bodies are answered.");
+const LIST_QUERY: &[Parameter] =
+    &[STATE, FROM, TO, parameter("key_prefix", TEXT, "Only those whose key begins so."), LIMIT, CURSOR, BODY];
+const BROWSE_QUERY: &[Parameter] = &[
+    parameter(
+        "state",
+        r#"{"enum":["ready","leased","retrying","dead"],"default":"ready"}"#,
+        "Which messages: to be delivered, with consumers, waiting to be tried again, or given up.",
+    ),
     LIMIT,
     CURSOR,
-    parameter("body", r#"{"type":"boolean","default":true}"#, "Whether bodies are answered."),
+    BODY,
 ];
 const CANCEL_RANGE_QUERY: &[Parameter] =
     &[STATE, FROM, TO, parameter("all", r#"{"type":"boolean"}"#, "Every one, instead of a range.")];
@@ -119,6 +123,26 @@ pub(super) const MESSAGES: &[(Call, Operation)] = &[
         },
     ),
     (
+        Call::Commit,
+        Operation {
+            summary: "Let a prepared message be delivered at its time",
+            tag: "messages",
+            query: &[],
+            body: None,
+            answers: json_answers![200 "CommittedOutcome" "It is, also when asked again within 24 hours.", 404 "NotFound" "Not found.", 409 "RolledBackOutcome" "It was rolled back before."],
+        },
+    ),
+    (
+        Call::Rollback,
+        Operation {
+            summary: "Take a prepared message back",
+            tag: "messages",
+            query: &[],
+            body: None,
+            answers: json_answers![200 "RolledBackOutcome" "It is never delivered; said again for 24 hours.", 404 "NotFound" "Not found.", 409 "CommittedOutcome" "It was committed before."],
+        },
+    ),
+    (
         Call::Timeline,
         Operation {
             summary: "Count what comes due when",
@@ -179,6 +203,26 @@ pub(super) const CONSUMING: &[(Call, Operation)] = &[
             query: &[],
             body: body!["ExtendRequest"],
             answers: json_answers![200 "ExtendResults" "One result per receipt."],
+        },
+    ),
+    (
+        Call::Browse,
+        Operation {
+            summary: "Look at messages of a subscription without leasing them",
+            tag: "consuming",
+            query: BROWSE_QUERY,
+            body: None,
+            answers: json_answers![200 "MessagePage" "A page; it may be short or empty and still have a cursor."],
+        },
+    ),
+    (
+        Call::Redrive,
+        Operation {
+            summary: "Give dead letters back to their subscription alone, due now, attempts from 1",
+            tag: "consuming",
+            query: &[],
+            body: body!["RedriveRequest" optional],
+            answers: json_answers![200 "Redriven" "How many were given back."],
         },
     ),
 ];

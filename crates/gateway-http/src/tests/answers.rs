@@ -122,6 +122,7 @@ fn a_result_is_what_was_stored_or_the_error() {
         stored(PublishStatus::Accepted),
         stored(PublishStatus::Duplicate),
         stored(PublishStatus::Kept),
+        stored(PublishStatus::Prepared),
         stored(PublishStatus::Replaced { replaced_id: MessageId::new("i0") }),
         Err(error),
     ] {
@@ -132,6 +133,7 @@ fn a_result_is_what_was_stored_or_the_error() {
         {"id":"i1","deliver_at":"1970-01-01T00:00:00.000Z","status":"accepted"}
         {"id":"i1","deliver_at":"1970-01-01T00:00:00.000Z","status":"duplicate"}
         {"id":"i1","deliver_at":"1970-01-01T00:00:00.000Z","status":"kept"}
+        {"id":"i1","deliver_at":"1970-01-01T00:00:00.000Z","status":"prepared"}
         {"id":"i1","deliver_at":"1970-01-01T00:00:00.000Z","status":"replaced","replaced_id":"i0"}
         {"error":{"code":"key_conflict","kind":"conflict","field":"key","message":"taken","hint":"replace it","doc_url":"/docs/errors/key_conflict","request_id":"q1"}}
     "#]].assert_eq(&String::from_utf8(text).expect("UTF-8"));

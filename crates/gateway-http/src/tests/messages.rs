@@ -30,6 +30,7 @@ fn a_message_is_read_with_all_its_fields() {
             r#"{"deliver_at":0}"#,
             r#"{"delay":18446744073709551615}"#,
             r#"{"delay_level":3,"delay":null,"key":null}"#,
+            r#"{"delay":"1h","prepare":{"timeout":"1m","max_checks":15}}"#,
         ],
         &expect![[r#"
             body b""
@@ -40,7 +41,8 @@ fn a_message_is_read_with_all_its_fields() {
             body b"", at 2026-11-30T12:00:00.001Z
             body b"", at 1970-01-01T00:00:00.000Z
             body b"", delay 18446744073709551615ms
-            body b"", level 3"#]],
+            body b"", level 3
+            body b"", delay 3600000ms, prepare 60000ms with 15 checks"#]],
     );
 }
 
@@ -86,7 +88,7 @@ fn a_wrong_message_is_refused_by_field_and_value() {
             invalid_field [headers.a] cannot take `headers.a`: 1 is not a string
             invalid_field [headers.a] `headers.a` is given twice
             invalid_field [headers] cannot take `headers`: an array is not an object
-            not_supported [prepare] this broker does not support `prepare` yet
+            malformed_request [prepare.max_checks] the request has no `prepare.max_checks`
             malformed_request [-] cannot read the request as JSON: EOF while parsing a string at line 1 column 18
             malformed_request [-] cannot read the request as JSON: unexpected end of hex escape at line 1 column 16
             invalid_field [priority] cannot take `priority`: "ääääääääääääääääääääääääääääääää…" is not a whole number from 0 to 255"#]],
@@ -180,6 +182,6 @@ fn a_wrong_query_is_refused_by_parameter() {
             invalid_field [h.a] `h.a` is given twice
             invalid_field [priority] cannot take `priority`: "-1" is not a whole number from 0 to 255
             invalid_field [priority] cannot take `priority`: "" is not a whole number from 0 to 255
-            not_supported [prepare] this broker does not support `prepare` yet"#]],
+            unknown_field [prepare] this call knows no query parameter `prepare`"#]],
     );
 }

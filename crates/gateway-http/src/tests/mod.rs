@@ -51,6 +51,8 @@ fn show_message(message: &NewMessage) -> String {
         parts.push(format!("priority {}", message.priority));
     }
     parts.extend(message.expires_after.map(|after| format!("expires_after {after}")));
+    let prepare = message.prepare;
+    parts.extend(prepare.map(|it| format!("prepare {} with {} checks", it.timeout, it.max_checks)));
     parts.join(", ")
 }
 

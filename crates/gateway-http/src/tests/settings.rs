@@ -28,7 +28,7 @@ fn a_topic_keeps_what_is_left_out_and_resets_what_is_null() {
             r#"{"retention":"7d","retention_ms":5}"#,
             r#"{"partitions":65536}"#,
             r#"{"durability":"fsync"}"#,
-            r#"{"stats":{}}"#,
+            r#"{"name":"t","stats":{},"paused":true}"#,
         ],
         settings::topic,
         &expect![[r#"
@@ -38,7 +38,7 @@ fn a_topic_keeps_what_is_left_out_and_resets_what_is_null() {
             exclusive_fields [retention_ms] the request has `retention` and `retention_ms` at once
             invalid_field [partitions] cannot take `partitions`: 65536 is not a whole number from 0 to 65535
             invalid_field [durability] cannot take `durability`: "fsync" is not one of `sync`, `async`, `memory`
-            unknown_field [stats] this call knows no field `stats`"#]],
+            unknown_field [paused] this call knows no field `paused`"#]],
     );
 }
 
@@ -54,24 +54,28 @@ fn a_subscription_takes_its_retry_policy_field_by_field() {
             r#"{"retry":{"jitter":"x"}}"#,
             r#"{"retry":{"max":1,"max":2}}"#,
             r#"{"retry":5}"#,
-            r#"{"filter":"a"}"#,
-            r#"{"max_rate":5}"#,
-            r#"{"breaker":null}"#,
+            r#"{"name":"s","paused":true,"stats":{},"start":"2026-11-30T12:00:00Z","filter":"a || b","max_rate":5,"breaker":{"failures":5,"window":"1m","pause_ms":30000}}"#,
+            r#"{"start":0,"filter":null,"max_rate":null,"breaker":null}"#,
+            r#"{"start":"soon"}"#,
+            r#"{"breaker":{"failures":5,"window":"1m"}}"#,
+            r#"{"breaker":{"failures":5,"window":"1m","window_ms":5,"pause":1}}"#,
             r#"{"lease":"1m","lease_ms":5}"#,
         ],
         settings::subscription,
         &expect![[r#"
-            SubscriptionPatch { start: Set(Latest), lease: Set(ms(60000)), retry: Set(RetryPatch { max_attempts: Set(3), initial: Set(ms(10)), multiplier: Set(1.5), max: Set(ms(60000)), jitter: Set(0.0) }), dead_letter_topic: Set("d"), max_in_flight: Set(5), ordered: Set(true) }
-            SubscriptionPatch { start: _, lease: _, retry: Reset, dead_letter_topic: _, max_in_flight: _, ordered: _ }
-            SubscriptionPatch { start: _, lease: _, retry: Set(RetryPatch { max_attempts: Reset, initial: _, multiplier: _, max: _, jitter: _ }), dead_letter_topic: _, max_in_flight: _, ordered: _ }
+            SubscriptionPatch { start: Set(Latest), lease: Set(ms(60000)), retry: Set(RetryPatch { max_attempts: Set(3), initial: Set(ms(10)), multiplier: Set(1.5), max: Set(ms(60000)), jitter: Set(0.0) }), dead_letter_topic: Set("d"), max_in_flight: Set(5), ordered: Set(true), filter: _, max_rate: _, breaker: _ }
+            SubscriptionPatch { start: _, lease: _, retry: Reset, dead_letter_topic: _, max_in_flight: _, ordered: _, filter: _, max_rate: _, breaker: _ }
+            SubscriptionPatch { start: _, lease: _, retry: Set(RetryPatch { max_attempts: Reset, initial: _, multiplier: _, max: _, jitter: _ }), dead_letter_topic: _, max_in_flight: _, ordered: _, filter: _, max_rate: _, breaker: _ }
             unknown_field [retry.attempts] this call knows no field `retry.attempts`
             invalid_duration [retry.initial] cannot take `retry.initial`: -1 is negative
             invalid_field [retry.jitter] cannot take `retry.jitter`: "x" is not a number
             invalid_field [retry.max] `retry.max` is given twice
             invalid_field [retry] cannot take `retry`: 5 is not an object
-            not_supported [filter] this broker does not support `filter` yet
-            not_supported [max_rate] this broker does not support `max_rate` yet
-            not_supported [breaker] this broker does not support `breaker` yet
+            SubscriptionPatch { start: Set(Time(Time(1796040000000))), lease: _, retry: _, dead_letter_topic: _, max_in_flight: _, ordered: _, filter: Set("a || b"), max_rate: Set(5), breaker: Set(Breaker { failures: 5, window: ms(60000), pause: ms(30000) }) }
+            SubscriptionPatch { start: Set(Time(Time(0))), lease: _, retry: _, dead_letter_topic: _, max_in_flight: _, ordered: _, filter: Reset, max_rate: Reset, breaker: Reset }
+            invalid_time [start] cannot take `start`: "soon" is neither RFC 3339, such as `2026-11-30T12:00:00Z`, nor Unix milliseconds
+            malformed_request [breaker.pause] the request has no `breaker.pause`
+            exclusive_fields [breaker.window_ms] the request has `breaker.window` and `breaker.window_ms` at once
             exclusive_fields [lease_ms] the request has `lease` and `lease_ms` at once"#]],
     );
 }

@@ -26,6 +26,7 @@ fn ms_from(what: &str, ms: i64) -> Result<u64, Error> {
 #[must_use]
 pub fn view_into(view: MessageView) -> v1::MessageView {
     let state = match view.state {
+        MessageState::Prepared => v1::MessageState::Prepared,
         MessageState::Scheduled => v1::MessageState::Scheduled,
         MessageState::Ready => v1::MessageState::Ready,
         MessageState::Settled => v1::MessageState::Settled,
@@ -44,6 +45,7 @@ pub fn view_into(view: MessageView) -> v1::MessageView {
         published_at_unix_ms: time_into(view.published_at),
         deliver_at_unix_ms: time_into(view.deliver_at),
         subscriptions: view.subscriptions.into_iter().map(progress_into).collect(),
+        dead_letter: view.dead_letter.map(|history| dead_letter_into(*history)),
     }
 }
 
@@ -51,9 +53,17 @@ fn progress_into(progress: SubscriptionProgress) -> v1::SubscriptionProgress {
     let state = match progress.state {
         SubscriptionMessageState::Ready => v1::SubscriptionMessageState::Ready,
         SubscriptionMessageState::Leased => v1::SubscriptionMessageState::Leased,
+        SubscriptionMessageState::Retrying => v1::SubscriptionMessageState::Retrying,
+        SubscriptionMessageState::Dead => v1::SubscriptionMessageState::Dead,
         SubscriptionMessageState::Settled => v1::SubscriptionMessageState::Settled,
     };
-    v1::SubscriptionProgress { subscription: progress.subscription, state: state.into(), attempts: progress.attempts }
+    v1::SubscriptionProgress {
+        subscription: progress.subscription,
+        state: state.into(),
+        attempts: progress.attempts,
+        lease_expires_at_unix_ms: progress.lease_expires_at.map(time_into),
+        retry_at_unix_ms: progress.retry_at.map(time_into),
+    }
 }
 
 /// A view.
@@ -62,6 +72,7 @@ fn progress_into(progress: SubscriptionProgress) -> v1::SubscriptionProgress {
 /// `internal` for what this version does not know.
 pub fn view_from(view: v1::MessageView) -> Result<MessageView, Error> {
     let state = match v1::MessageState::try_from(view.state) {
+        Ok(v1::MessageState::Prepared) => MessageState::Prepared,
         Ok(v1::MessageState::Scheduled) => MessageState::Scheduled,
         Ok(v1::MessageState::Ready) => MessageState::Ready,
         Ok(v1::MessageState::Settled) => MessageState::Settled,
@@ -83,6 +94,7 @@ pub fn view_from(view: v1::MessageView) -> Result<MessageView, Error> {
         published_at: time_from("published_at", view.published_at_unix_ms)?,
         deliver_at: time_from("deliver_at", view.deliver_at_unix_ms)?,
         subscriptions: view.subscriptions.into_iter().map(progress_from).collect::<Result<_, _>>()?,
+        dead_letter: view.dead_letter.map(dead_letter_from).transpose()?.map(Box::new),
     })
 }
 
@@ -90,12 +102,20 @@ fn progress_from(progress: v1::SubscriptionProgress) -> Result<SubscriptionProgr
     let state = match v1::SubscriptionMessageState::try_from(progress.state) {
         Ok(v1::SubscriptionMessageState::Ready) => SubscriptionMessageState::Ready,
         Ok(v1::SubscriptionMessageState::Leased) => SubscriptionMessageState::Leased,
+        Ok(v1::SubscriptionMessageState::Retrying) => SubscriptionMessageState::Retrying,
+        Ok(v1::SubscriptionMessageState::Dead) => SubscriptionMessageState::Dead,
         Ok(v1::SubscriptionMessageState::Settled) => SubscriptionMessageState::Settled,
         Ok(v1::SubscriptionMessageState::Unspecified) | Err(_) => {
             return Err(unreadable(&format!("subscription state {}", progress.state)));
         }
     };
-    Ok(SubscriptionProgress { subscription: progress.subscription, state, attempts: progress.attempts })
+    Ok(SubscriptionProgress {
+        subscription: progress.subscription,
+        state,
+        attempts: progress.attempts,
+        lease_expires_at: time_from_optional("lease_expires_at", progress.lease_expires_at_unix_ms)?,
+        retry_at: time_from_optional("retry_at", progress.retry_at_unix_ms)?,
+    })
 }
 
 /// A delivery for the wire.

@@ -7,8 +7,10 @@
 mod broker;
 mod message;
 mod pending;
+mod prepared;
 mod publish;
 mod receipts;
+mod redrive;
 mod settings;
 mod views;
 
@@ -22,11 +24,13 @@ pub use pending::{
     handle_from, handle_into, list_request_from, page_from, range_from, required_when_from, reschedule_outcome_from,
     reschedule_outcome_into, seek_from, timeline_bucket_from, timeline_bucket_into, when_into,
 };
+pub use prepared::{commit_outcome_into, prepared_outcome_from, rollback_outcome_into};
 pub use publish::{new_message_from, new_message_into, published_from, published_into};
 pub use receipts::{
     ack_outcome_from, ack_outcome_into, extend_outcomes_from, extend_outcomes_into, nack_outcome_from,
     nack_outcome_into, receipts_from, receipts_into, release_outcome_from, release_outcome_into,
 };
+pub use redrive::{ids_into, list_state_into, redrive_from, subscription_list_from};
 pub use settings::{
     namespace_patch_from, namespace_patch_into, subscription_patch_from, subscription_patch_into, topic_patch_from,
     topic_patch_into,

@@ -1,8 +1,8 @@
 //! A message to publish, and what became of it.
 
-use punctual_broker_api::{Code, Error, MessageId, NewMessage, OnConflict, PublishStatus, Published};
+use punctual_broker_api::{Error, MessageId, NewMessage, OnConflict, Prepare, PublishStatus, Published};
 
-use super::{delay_from_optional, delay_into, invalid_field, pending, time_from, time_into, unreadable};
+use super::{delay_from, delay_from_optional, delay_into, invalid_field, pending, time_from, time_into, unreadable};
 use crate::{
     status,
     v1::{self, Header},
@@ -19,16 +19,8 @@ pub(super) fn headers_into(headers: Vec<(String, String)>) -> Vec<Header> {
 /// A message to publish.
 ///
 /// # Errors
-/// `exclusive_fields`, `invalid_duration`, `invalid_time`, `invalid_field`, and `not_supported` for
-/// `prepare`.
+/// `exclusive_fields`, `invalid_duration`, `invalid_time`, `invalid_field`.
 pub fn new_message_from(message: v1::NewMessage) -> Result<NewMessage, Error> {
-    if message.prepare.is_some() {
-        return Err(Error::new(
-            Code::NotSupported,
-            "cannot prepare a message: this broker has no prepared messages yet",
-        )
-        .with_field("prepare"));
-    }
     let when = pending::when_from(message.delay_ms, message.deliver_at_unix_ms, message.delay_level)?;
     let on_conflict = match v1::OnConflict::try_from(message.on_conflict) {
         Ok(v1::OnConflict::Unspecified | v1::OnConflict::Reject) => OnConflict::Reject,
@@ -50,7 +42,16 @@ pub fn new_message_from(message: v1::NewMessage) -> Result<NewMessage, Error> {
         headers: headers_from(message.headers),
         priority,
         expires_after: delay_from_optional("expires_after", message.expires_after_ms)?,
+        prepare: message.prepare.map(prepare_from).transpose()?,
     })
+}
+
+fn prepare_from(prepare: v1::Prepare) -> Result<Prepare, Error> {
+    Ok(Prepare { timeout: delay_from("prepare.timeout", prepare.timeout_ms)?, max_checks: prepare.max_checks })
+}
+
+fn prepare_into(prepare: Prepare) -> v1::Prepare {
+    v1::Prepare { timeout_ms: delay_into(prepare.timeout), max_checks: prepare.max_checks }
 }
 
 /// A message to publish, for the wire.
@@ -75,7 +76,7 @@ pub fn new_message_into(message: NewMessage) -> v1::NewMessage {
         headers: headers_into(message.headers),
         priority: message.priority.into(),
         expires_after_ms: message.expires_after.map(delay_into),
-        prepare: None,
+        prepare: message.prepare.map(prepare_into),
     }
 }
 
@@ -91,6 +92,7 @@ pub fn published_into(result: Result<Published, Error>) -> v1::PublishResult {
         PublishStatus::Duplicate => (v1::PublishStatus::Duplicate, None),
         PublishStatus::Replaced { replaced_id } => (v1::PublishStatus::Replaced, Some(replaced_id.as_str().to_owned())),
         PublishStatus::Kept => (v1::PublishStatus::Kept, None),
+        PublishStatus::Prepared => (v1::PublishStatus::Prepared, None),
     };
     v1::PublishResult {
         id: published.id.as_str().to_owned(),
@@ -114,6 +116,7 @@ pub fn published_from(result: v1::PublishResult) -> Result<Published, Error> {
         (Ok(v1::PublishStatus::Duplicate), _) => PublishStatus::Duplicate,
         (Ok(v1::PublishStatus::Replaced), Some(id)) => PublishStatus::Replaced { replaced_id: MessageId::new(id) },
         (Ok(v1::PublishStatus::Kept), _) => PublishStatus::Kept,
+        (Ok(v1::PublishStatus::Prepared), _) => PublishStatus::Prepared,
         (Ok(v1::PublishStatus::Replaced | v1::PublishStatus::Unspecified) | Err(_), _) => {
             return Err(unreadable(&format!("publish status {}", result.status)));
         }

@@ -2,11 +2,11 @@
 //! everything else is kept.
 
 use punctual_broker_api::{
-    Code, DelayMs, Durability, Error, NamespaceLimits, NamespacePatch, OnExpiry, Patch, RetryPatch, Start,
+    Breaker, Code, DelayMs, Durability, Error, NamespaceLimits, NamespacePatch, OnExpiry, Patch, RetryPatch, Start,
     SubscriptionPatch, TopicPatch,
 };
 
-use super::{delay_from, delay_into, echo, exclusive, invalid_field};
+use super::{delay_from, delay_into, echo, exclusive, invalid_field, time_from, time_into};
 use crate::v1;
 
 /// The names that a change resets, while they are being found again among the settings' fields.
@@ -167,20 +167,44 @@ pub(super) fn on_expiry_into(value: OnExpiry) -> i32 {
     wire.into()
 }
 
-pub(super) fn start_from(value: i32) -> Result<Start, Error> {
+/// Where a subscription begins: a word or a time; `None` when neither is there.
+pub(super) fn start_from(word: Option<i32>, unix_ms: Option<i64>) -> Result<Option<Start>, Error> {
+    let value = match (word, unix_ms) {
+        (None, None) => return Ok(None),
+        (Some(_), Some(_)) => return Err(exclusive("start", "a subscription starts at a word or a time, not at both")),
+        (None, Some(time)) => return Ok(Some(Start::Time(time_from("start", time)?))),
+        (Some(value), None) => value,
+    };
     match v1::Start::try_from(value) {
-        Ok(v1::Start::Earliest) => Ok(Start::Earliest),
-        Ok(v1::Start::Latest) => Ok(Start::Latest),
+        Ok(v1::Start::Earliest) => Ok(Some(Start::Earliest)),
+        Ok(v1::Start::Latest) => Ok(Some(Start::Latest)),
         Ok(v1::Start::Unspecified) | Err(_) => Err(invalid_field("start", format!("cannot use {value} as start"))),
     }
 }
 
-pub(super) fn start_into(value: Start) -> i32 {
-    let wire = match value {
-        Start::Earliest => v1::Start::Earliest,
-        Start::Latest => v1::Start::Latest,
-    };
-    wire.into()
+/// Where a subscription begins, for the wire: a word, or a time.
+pub(super) fn start_into(value: Start) -> (Option<i32>, Option<i64>) {
+    match value {
+        Start::Earliest => (Some(v1::Start::Earliest.into()), None),
+        Start::Latest => (Some(v1::Start::Latest.into()), None),
+        Start::Time(time) => (None, Some(time_into(time))),
+    }
+}
+
+pub(super) fn breaker_from(breaker: v1::Breaker) -> Result<Breaker, Error> {
+    Ok(Breaker {
+        failures: breaker.failures,
+        window: delay_from("breaker.window", breaker.window_ms)?,
+        pause: delay_from("breaker.pause", breaker.pause_ms)?,
+    })
+}
+
+pub(super) fn breaker_into(breaker: Breaker) -> v1::Breaker {
+    v1::Breaker {
+        failures: breaker.failures,
+        window_ms: delay_into(breaker.window),
+        pause_ms: delay_into(breaker.pause),
+    }
 }
 
 /// A change of a topic.
@@ -219,37 +243,26 @@ pub fn topic_patch_into(patch: TopicPatch) -> (v1::TopicSettings, Vec<String>) {
     (settings, written.0)
 }
 
-fn not_supported(field: &str) -> Error {
-    Error::new(Code::NotSupported, format!("cannot set `{field}`: this broker does not have it yet")).with_field(field)
-}
-
 /// A change of a subscription.
 ///
 /// # Errors
-/// `exclusive_fields`, `unknown_field`, `invalid_duration`, `invalid_field`, and `not_supported`
-/// for `filter`, `max_rate` and `breaker`.
+/// `exclusive_fields`, `unknown_field`, `invalid_duration`, `invalid_time`, `invalid_field`.
 pub fn subscription_patch_from(
     settings: Option<v1::SubscriptionSettings>,
     reset: Vec<String>,
 ) -> Result<SubscriptionPatch, Error> {
     let settings = settings.unwrap_or_default();
     let mut resets = Resets::new(reset);
-    for (field, is_set) in [
-        ("filter", settings.filter.is_some()),
-        ("max_rate", settings.max_rate.is_some()),
-        ("breaker", settings.breaker.is_some()),
-    ] {
-        if is_set || resets.take(field) {
-            return Err(not_supported(field));
-        }
-    }
     let patch = SubscriptionPatch {
-        start: resets.patch("start", settings.start.map(start_from).transpose()?)?,
+        start: resets.patch("start", start_from(settings.start, settings.start_unix_ms)?)?,
         lease: resets.duration("lease", settings.lease_ms)?,
         retry: retry_patch_from(settings.retry, &mut resets)?,
         dead_letter_topic: resets.patch("dead_letter_topic", settings.dead_letter_topic)?,
         max_in_flight: resets.patch("max_in_flight", settings.max_in_flight)?,
         ordered: resets.patch("ordered", settings.ordered)?,
+        filter: resets.patch("filter", settings.filter)?,
+        max_rate: resets.patch("max_rate", settings.max_rate)?,
+        breaker: resets.patch("breaker", settings.breaker.map(breaker_from).transpose()?)?,
     };
     resets.finish()?;
     Ok(patch)
@@ -285,16 +298,18 @@ pub fn subscription_patch_into(patch: SubscriptionPatch) -> (v1::SubscriptionSet
         max_ms: written.set("retry.max_ms", retry.max).map(delay_into),
         jitter: written.set("retry.jitter", retry.jitter),
     });
+    let (start, start_unix_ms) = written.set("start", patch.start).map(start_into).unwrap_or_default();
     let settings = v1::SubscriptionSettings {
-        start: written.set("start", patch.start).map(start_into),
+        start,
+        start_unix_ms,
         lease_ms: written.set("lease_ms", patch.lease).map(delay_into),
         retry,
         dead_letter_topic: written.set("dead_letter_topic", patch.dead_letter_topic),
         max_in_flight: written.set("max_in_flight", patch.max_in_flight),
         ordered: written.set("ordered", patch.ordered),
-        filter: None,
-        max_rate: None,
-        breaker: None,
+        filter: written.set("filter", patch.filter),
+        max_rate: written.set("max_rate", patch.max_rate),
+        breaker: written.set("breaker", patch.breaker).map(breaker_into),
     };
     (settings, written.0)
 }

@@ -1,15 +1,15 @@
 //! Namespaces, topics and subscriptions as answers show them: every setting present.
 
 use punctual_broker_api::{
-    DelayMs, Error, NamespaceSettings, NamespaceView, RetryPolicy, SubscriptionSettings, SubscriptionStats,
-    SubscriptionView, TopicSettings, TopicStats, TopicView,
+    BreakerState, DelayMs, Error, NamespaceSettings, NamespaceView, RetryPolicy, SubscriptionSettings,
+    SubscriptionStats, SubscriptionView, TopicSettings, TopicStats, TopicView,
 };
 
 use super::{
     delay_from, delay_from_optional, delay_into, ms_into,
     settings::{
-        durability_from, durability_into, levels_into, limits_from, limits_into, on_expiry_from, on_expiry_into,
-        start_from, start_into,
+        breaker_from, breaker_into, durability_from, durability_into, levels_into, limits_from, limits_into,
+        on_expiry_from, on_expiry_into, start_from, start_into,
     },
     time_from_optional, time_into, unreadable,
 };
@@ -139,16 +139,18 @@ pub fn subscription_view_into(view: SubscriptionView) -> v1::Subscription {
         max_ms: Some(delay_into(view.settings.retry.max)),
         jitter: Some(view.settings.retry.jitter),
     };
+    let (start, start_unix_ms) = start_into(view.settings.start);
     let settings = v1::SubscriptionSettings {
-        start: Some(start_into(view.settings.start)),
+        start,
+        start_unix_ms,
         lease_ms: Some(delay_into(view.settings.lease)),
         retry: Some(retry),
         dead_letter_topic: view.settings.dead_letter_topic,
         max_in_flight: Some(view.settings.max_in_flight),
         ordered: Some(view.settings.ordered),
-        filter: None,
-        max_rate: None,
-        breaker: None,
+        filter: view.settings.filter,
+        max_rate: view.settings.max_rate,
+        breaker: view.settings.breaker.map(breaker_into),
     };
     let stats = v1::SubscriptionStats {
         ready: view.stats.ready,
@@ -158,7 +160,10 @@ pub fn subscription_view_into(view: SubscriptionView) -> v1::Subscription {
         delivered_total: view.stats.delivered_total,
         acked_total: view.stats.acked_total,
         failed_total: view.stats.failed_total,
+        filtered_total: view.stats.filtered_total,
+        expired_total: view.stats.expired_total,
         oldest_ready_age_ms: view.stats.oldest_ready_age_ms.map(ms_into),
+        breaker: view.stats.breaker.map(breaker_state_into),
     };
     v1::Subscription { name: view.name, settings: Some(settings), paused: view.paused, stats: Some(stats) }
 }
@@ -174,7 +179,7 @@ pub fn subscription_view_from(view: v1::Subscription) -> Result<SubscriptionView
     Ok(SubscriptionView {
         name: view.name,
         settings: SubscriptionSettings {
-            start: start_from(present("start", settings.start)?)?,
+            start: present("start", start_from(settings.start, settings.start_unix_ms)?)?,
             lease: span("lease", settings.lease_ms)?,
             retry: RetryPolicy {
                 max_attempts: present("retry.max_attempts", retry.max_attempts)?,
@@ -186,6 +191,9 @@ pub fn subscription_view_from(view: v1::Subscription) -> Result<SubscriptionView
             dead_letter_topic: settings.dead_letter_topic,
             max_in_flight: present("max_in_flight", settings.max_in_flight)?,
             ordered: present("ordered", settings.ordered)?,
+            filter: settings.filter,
+            max_rate: settings.max_rate,
+            breaker: settings.breaker.map(breaker_from).transpose()?,
         },
         paused: view.paused,
         stats: SubscriptionStats {
@@ -196,7 +204,28 @@ pub fn subscription_view_from(view: v1::Subscription) -> Result<SubscriptionView
             delivered_total: stats.delivered_total,
             acked_total: stats.acked_total,
             failed_total: stats.failed_total,
+            filtered_total: stats.filtered_total,
+            expired_total: stats.expired_total,
             oldest_ready_age_ms: age_from(stats.oldest_ready_age_ms)?,
+            breaker: stats.breaker.map(breaker_state_from).transpose()?,
         },
     })
+}
+
+fn breaker_state_into(state: BreakerState) -> i32 {
+    let wire = match state {
+        BreakerState::Closed => v1::BreakerState::Closed,
+        BreakerState::Open => v1::BreakerState::Open,
+        BreakerState::Probing => v1::BreakerState::Probing,
+    };
+    wire.into()
+}
+
+fn breaker_state_from(state: i32) -> Result<BreakerState, Error> {
+    match v1::BreakerState::try_from(state) {
+        Ok(v1::BreakerState::Closed) => Ok(BreakerState::Closed),
+        Ok(v1::BreakerState::Open) => Ok(BreakerState::Open),
+        Ok(v1::BreakerState::Probing) => Ok(BreakerState::Probing),
+        Ok(v1::BreakerState::Unspecified) | Err(_) => Err(unreadable(&format!("breaker state {state}"))),
+    }
 }

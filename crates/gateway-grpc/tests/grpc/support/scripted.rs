@@ -96,6 +96,15 @@ pub(crate) fn delivery(receipt: &str, body: Vec<u8>) -> Delivery {
     }
 }
 
+fn prepared(id: &MessageId) -> Reply<'static, PreparedOutcome> {
+    let outcome = match id.as_str() {
+        "committed" => PreparedOutcome::Committed { deliver_at: Time::from_unix_ms(7).expect("a time") },
+        "rolled-back" => PreparedOutcome::RolledBack,
+        _ => PreparedOutcome::NotFound,
+    };
+    Box::pin(std::future::ready(Ok(outcome)))
+}
+
 fn join(receipts: &[Receipt]) -> String {
     receipts.iter().map(Receipt::as_str).collect::<Vec<_>>().join("+")
 }
@@ -266,6 +275,56 @@ impl Broker for Scripted {
 
     fn seek(&self, _: SubscriptionPath, _: SeekTo) -> Reply<'_, ()> {
         self.refuse()
+    }
+
+    /// What becomes of a prepared message is told by its id: `committed` is due at 7.
+    fn commit(&self, topic: TopicPath, id: MessageId) -> Reply<'_, PreparedOutcome> {
+        self.note(format!("commit {} {id}", topic.topic));
+        prepared(&id)
+    }
+
+    fn rollback(&self, topic: TopicPath, id: MessageId) -> Reply<'_, PreparedOutcome> {
+        self.note(format!("rollback {} {id}", topic.topic));
+        prepared(&id)
+    }
+
+    /// One message, in the state that was asked for.
+    fn list_subscription_messages(&self, request: SubscriptionListRequest) -> Reply<'_, Page<MessageView>> {
+        let subscription = request.subscription.subscription.to_string();
+        let SubscriptionListRequest { state, limit, cursor, with_body, .. } = request;
+        self.note(format!("look {subscription} {} {limit} {cursor:?} {with_body}", state.as_str()));
+        let progress = SubscriptionProgress {
+            subscription,
+            state: SubscriptionMessageState::Retrying,
+            attempts: 2,
+            lease_expires_at: None,
+            retry_at: Some(Time::MAX),
+        };
+        let view = MessageView {
+            id: MessageId::new("id"),
+            state: MessageState::Ready,
+            body: with_body.then(|| "body".into()),
+            key: None,
+            dedup_id: None,
+            ordering_key: None,
+            tag: None,
+            headers: Vec::new(),
+            priority: 0,
+            expires_after: None,
+            published_at: Time::ZERO,
+            deliver_at: Time::ZERO,
+            subscriptions: vec![progress],
+            dead_letter: None,
+        };
+        Box::pin(std::future::ready(Ok(Page { items: vec![view], next_cursor: Some("next".to_owned()) })))
+    }
+
+    /// Answers as many as were named, or 77.
+    fn redrive(&self, subscription: SubscriptionPath, request: RedriveRequest) -> Reply<'_, u64> {
+        let RedriveRequest { max, ids, range } = request;
+        self.note(format!("redrive {} {max:?} {ids:?} {:?} {:?}", subscription.subscription, range.from, range.to));
+        let redriven = ids.map_or(77, |ids| ids.len() as u64);
+        Box::pin(std::future::ready(Ok(redriven)))
     }
 
     fn list_namespaces(&self, _: PageRequest) -> Reply<'_, Page<NamespaceView>> {

@@ -1,26 +1,16 @@
-//! What is written is read again as it was; what may not be sent is refused by code and field.
+//! What is written is read again as it was.
 
-use prost::Message;
 use punctual_broker_api::{
-    ClockMode, ClockView, Code, DeadLetterHistory, DeadLetterReason, DelayMs, Delivery, Durability, Error,
-    ExtendOutcome, Handle, Health, Limits, MessageId, MessageState, MessageView, NamespaceLimits, NamespacePatch,
-    NamespaceSettings, NamespaceView, NewMessage, OnConflict, OnExpiry, Patch, PublishStatus, Published, Receipt,
-    RescheduleOutcome, RetryPatch, SeekTo, Start, SubscriptionMessageState, SubscriptionPatch, SubscriptionProgress,
-    SubscriptionSettings, SubscriptionStats, SubscriptionView, Time, TimeRange, TopicPatch, TopicSettings, TopicStats,
-    TopicView, When,
+    Breaker, BreakerState, ClockMode, ClockView, Code, DeadLetterHistory, DeadLetterReason, DelayMs, Delivery,
+    Durability, Error, ExtendOutcome, Health, Limits, MessageId, MessageState, MessageView, NamespaceLimits,
+    NamespacePatch, NamespaceSettings, NamespaceView, NewMessage, OnConflict, OnExpiry, Patch, Prepare,
+    PreparedOutcome, PublishStatus, Published, Receipt, RescheduleOutcome, RetryPatch, Start, SubscriptionMessageState,
+    SubscriptionPatch, SubscriptionProgress, SubscriptionSettings, SubscriptionStats, SubscriptionView, Time,
+    TopicPatch, TopicSettings, TopicStats, TopicView, When,
 };
 
-use super::*;
+use super::{super::*, time, wired};
 use crate::v1;
-
-fn time(ms: u64) -> Time {
-    Time::from_unix_ms(ms).expect("a time")
-}
-
-/// Through the bytes, as a peer would see it.
-fn wired<T: Message + Default>(message: &T) -> T {
-    T::decode(message.encode_to_vec().as_slice()).expect("decodes")
-}
 
 fn headers() -> Vec<(String, String)> {
     // Neither sorted nor unique: they come back exactly as sent.
@@ -51,6 +41,7 @@ fn a_message_is_read_as_it_was_written() {
                 headers: headers(),
                 priority: 255,
                 expires_after: Some(DelayMs::from_ms(7)),
+                prepare: Some(Prepare { timeout: DelayMs::from_secs(60), max_checks: 15 }),
             };
             assert_eq!(new_message_from(wired(&new_message_into(message.clone()))), Ok(message));
         }
@@ -65,6 +56,7 @@ fn an_answer_to_a_message_is_read_as_it_was_written() {
         PublishStatus::Duplicate,
         PublishStatus::Replaced { replaced_id: MessageId::new("old") },
         PublishStatus::Kept,
+        PublishStatus::Prepared,
     ];
     for status in statuses {
         let result = Ok(Published { id: MessageId::new("id"), deliver_at: Time::MAX, status });
@@ -76,11 +68,22 @@ fn an_answer_to_a_message_is_read_as_it_was_written() {
 
 #[test]
 fn a_view_is_read_as_it_was_written() {
-    for state in [MessageState::Scheduled, MessageState::Ready, MessageState::Settled] {
+    for state in [MessageState::Prepared, MessageState::Scheduled, MessageState::Ready, MessageState::Settled] {
         for body in [None, Some(Vec::new().into()), Some(vec![1, 2, 255].into())] {
-            let progress =
-                [SubscriptionMessageState::Ready, SubscriptionMessageState::Leased, SubscriptionMessageState::Settled]
-                    .map(|state| SubscriptionProgress { subscription: format!("{state:?}"), state, attempts: 3 });
+            let progress = [
+                SubscriptionMessageState::Ready,
+                SubscriptionMessageState::Leased,
+                SubscriptionMessageState::Retrying,
+                SubscriptionMessageState::Dead,
+                SubscriptionMessageState::Settled,
+            ]
+            .map(|state| SubscriptionProgress {
+                subscription: format!("{state:?}"),
+                state,
+                attempts: 3,
+                lease_expires_at: (state == SubscriptionMessageState::Leased).then_some(time(4)),
+                retry_at: (state == SubscriptionMessageState::Retrying).then_some(time(5)),
+            });
             let view = MessageView {
                 id: MessageId::new("id"),
                 state,
@@ -95,24 +98,27 @@ fn a_view_is_read_as_it_was_written() {
                 published_at: time(1),
                 deliver_at: Time::MAX,
                 subscriptions: progress.to_vec(),
+                dead_letter: history(DeadLetterReason::Expired),
             };
             assert_eq!(view_from(wired(&view_into(view.clone()))), Ok(view));
         }
     }
 }
 
+fn history(reason: DeadLetterReason) -> Option<Box<DeadLetterHistory>> {
+    Some(Box::new(DeadLetterHistory {
+        reason,
+        topic: "orders".to_owned(),
+        subscription: "closing".to_owned(),
+        attempts: 16,
+        first_delivered_at: (reason == DeadLetterReason::AttemptsExhausted).then_some(time(5)),
+        last_error: Some("no stock".to_owned()),
+    }))
+}
+
 #[test]
 fn a_delivery_is_read_as_it_was_written() {
-    let histories = [DeadLetterReason::AttemptsExhausted, DeadLetterReason::Expired].map(|reason| {
-        Some(Box::new(DeadLetterHistory {
-            reason,
-            topic: "orders".to_owned(),
-            subscription: "closing".to_owned(),
-            attempts: 16,
-            first_delivered_at: (reason == DeadLetterReason::AttemptsExhausted).then_some(time(5)),
-            last_error: Some("no stock".to_owned()),
-        }))
-    });
+    let histories = [DeadLetterReason::AttemptsExhausted, DeadLetterReason::Expired].map(history);
     for dead_letter in histories.into_iter().chain([None]) {
         let delivery = Delivery {
             id: MessageId::new("id"),
@@ -171,14 +177,21 @@ fn settings_are_changed_as_the_caller_said() {
     }
     let mixed = RetryPatch { max_attempts: Patch::Set(3), initial: Patch::Reset, ..RetryPatch::default() };
     let only_resets = RetryPatch { jitter: Patch::Reset, ..RetryPatch::default() };
-    for retry in [Patch::Keep, Patch::Reset, Patch::Set(mixed), Patch::Set(only_resets)] {
+    let breaker = Breaker { failures: 5, window: span, pause: DelayMs::ZERO };
+    let breakers = patches(breaker).into_iter().cycle();
+    let starts = [Start::Earliest, Start::Latest, Start::Time(time(7)), Start::Time(Time::ZERO)];
+    let retries = [Patch::Keep, Patch::Reset, Patch::Set(mixed), Patch::Set(only_resets)];
+    for ((retry, breaker), start) in retries.into_iter().zip(breakers).zip(starts) {
         let patch = SubscriptionPatch {
-            start: Patch::Set(Start::Latest),
+            start: Patch::Set(start),
             lease: Patch::Reset,
             retry,
             dead_letter_topic: Patch::Set("dead".to_owned()),
             max_in_flight: Patch::Keep,
             ordered: Patch::Set(true),
+            filter: Patch::Set("a || b".to_owned()),
+            max_rate: Patch::Reset,
+            breaker,
         };
         let (settings, reset) = subscription_patch_into(patch.clone());
         assert_eq!(subscription_patch_from(Some(wired(&settings)), reset), Ok(patch));
@@ -209,13 +222,26 @@ fn views_of_settings_are_read_as_they_were_written() {
         name: "closing".to_owned(),
         settings: SubscriptionSettings {
             dead_letter_topic: Some("dead".to_owned()),
-            start: Start::Latest,
+            start: Start::Time(time(9)),
+            filter: Some("*".to_owned()),
+            max_rate: Some(1),
+            breaker: Some(Breaker { failures: 1, window: DelayMs::from_ms(2), pause: DelayMs::from_ms(3) }),
             ..SubscriptionSettings::default()
         },
         paused: true,
-        stats: SubscriptionStats { failed_total: 3, oldest_ready_age_ms: Some(8), ..SubscriptionStats::default() },
+        stats: SubscriptionStats {
+            failed_total: 3,
+            filtered_total: 4,
+            expired_total: 5,
+            oldest_ready_age_ms: Some(8),
+            ..SubscriptionStats::default()
+        },
     };
-    assert_eq!(subscription_view_from(wired(&subscription_view_into(subscription.clone()))), Ok(subscription));
+    for breaker in [None, Some(BreakerState::Closed), Some(BreakerState::Open), Some(BreakerState::Probing)] {
+        let stats = SubscriptionStats { breaker, ..subscription.stats };
+        let subscription = SubscriptionView { stats, ..subscription.clone() };
+        assert_eq!(subscription_view_from(wired(&subscription_view_into(subscription.clone()))), Ok(subscription));
+    }
     let settings = NamespaceSettings { max_delay: Some(DelayMs::from_secs(1)), ..NamespaceSettings::default() };
     let namespace = NamespaceView { name: "default".to_owned(), settings, topics: 10_000 };
     assert_eq!(namespace_view_from(wired(&namespace_view_into(namespace.clone()))), Ok(namespace));
@@ -259,6 +285,13 @@ fn outcomes_are_read_as_they_were_written() {
     for outcome in [rescheduled, RescheduleOutcome::TooLate, RescheduleOutcome::NotFound] {
         assert_eq!(reschedule_outcome_from(wired(&reschedule_outcome_into(outcome))), Ok(outcome));
     }
+    let committed = PreparedOutcome::Committed { deliver_at: time(9) };
+    for outcome in [committed, PreparedOutcome::RolledBack, PreparedOutcome::NotFound] {
+        let reply = wired(&commit_outcome_into(outcome));
+        assert_eq!(prepared_outcome_from(reply.outcome, reply.deliver_at_unix_ms), Ok(outcome));
+        let reply = wired(&rollback_outcome_into(outcome));
+        assert_eq!(prepared_outcome_from(reply.outcome, reply.deliver_at_unix_ms), Ok(outcome));
+    }
 }
 
 #[test]
@@ -271,129 +304,9 @@ fn an_outcome_that_this_version_does_not_know_is_an_error_and_no_guess() {
             cancel_outcome_from(wire).err(),
             deliver_now_outcome_from(wire).err(),
             extend_outcomes_from(&[wire], &[1]).err(),
+            prepared_outcome_from(wire, Some(1)).err(),
         ] {
             assert_eq!(error.map(|error| error.code), Some(Code::Internal), "{wire}");
         }
-    }
-}
-
-/// The code and the field that something is refused with.
-fn refused<T: std::fmt::Debug>(result: Result<T, Error>) -> (Code, String) {
-    let error = result.expect_err("refused");
-    (error.code, error.field.unwrap_or_default())
-}
-
-#[test]
-fn a_bad_message_is_refused_by_the_name_of_its_field() {
-    let plain = v1::NewMessage::default;
-    let cases = [
-        (v1::NewMessage { delay_ms: Some(-1), ..plain() }, Code::InvalidDuration, "delay"),
-        (v1::NewMessage { delay_ms: Some(i64::MIN), ..plain() }, Code::InvalidDuration, "delay"),
-        (v1::NewMessage { deliver_at_unix_ms: Some(-1), ..plain() }, Code::InvalidTime, "deliver_at"),
-        (v1::NewMessage { deliver_at_unix_ms: Some(253_402_300_800_000), ..plain() }, Code::InvalidTime, "deliver_at"),
-        (v1::NewMessage { deliver_at_unix_ms: Some(i64::MAX), ..plain() }, Code::InvalidTime, "deliver_at"),
-        (
-            v1::NewMessage { delay_ms: Some(0), deliver_at_unix_ms: Some(0), ..plain() },
-            Code::ExclusiveFields,
-            "deliver_at",
-        ),
-        (v1::NewMessage { delay_ms: Some(0), delay_level: Some(1), ..plain() }, Code::ExclusiveFields, "delay_level"),
-        (v1::NewMessage { on_conflict: 4, ..plain() }, Code::InvalidField, "on_conflict"),
-        (v1::NewMessage { on_conflict: -1, ..plain() }, Code::InvalidField, "on_conflict"),
-        (v1::NewMessage { priority: 256, ..plain() }, Code::InvalidField, "priority"),
-        (v1::NewMessage { expires_after_ms: Some(-5), ..plain() }, Code::InvalidDuration, "expires_after"),
-        (v1::NewMessage { prepare: Some(v1::Prepare::default()), ..plain() }, Code::NotSupported, "prepare"),
-    ];
-    for (message, code, field) in cases {
-        assert_eq!(refused(new_message_from(message.clone())), (code, field.to_owned()), "{message:?}");
-    }
-}
-
-#[test]
-fn a_bad_name_is_refused_by_what_it_names() {
-    let long = "x".repeat(256);
-    for bad in ["a b", "a/b", "ü", &long, "a\0"] {
-        assert_eq!(refused(topic_from(bad, "t")), (Code::InvalidName, "namespace".to_owned()));
-        assert_eq!(refused(topic_from("", bad)), (Code::InvalidName, "topic".to_owned()));
-        assert_eq!(refused(subscription_from("", "t", bad)), (Code::InvalidName, "subscription".to_owned()));
-        assert!(topic_from("", bad).expect_err("refused").message.len() < 400, "a long name is not repeated whole");
-    }
-    assert_eq!(refused(topic_from("", "")), (Code::InvalidName, "topic".to_owned()));
-    assert_eq!(namespace_from("").expect("a namespace").as_str(), "default");
-}
-
-#[test]
-fn a_bad_handle_range_or_seek_is_refused() {
-    let text = |text: &str| Some(text.to_owned());
-    assert_eq!(refused(handle_from(None, None, None)), (Code::MalformedRequest, "id".to_owned()));
-    assert_eq!(refused(handle_from(text("i"), text("k"), None)), (Code::ExclusiveFields, "key".to_owned()));
-    assert_eq!(refused(handle_from(text("i"), None, text("o"))), (Code::ExclusiveFields, "ordering_key".to_owned()));
-    let key = Handle::Key { key: "k".to_owned(), ordering_key: text("o") };
-    let (id, name, ordering_key) = handle_into(key.clone());
-    assert_eq!(handle_from(id, name, ordering_key), Ok(key));
-
-    assert_eq!(refused(required_when_from(None, None, None)), (Code::MalformedRequest, "delay".to_owned()));
-    assert_eq!(refused(range_from(Some(-1), None)), (Code::InvalidTime, "from".to_owned()));
-    assert_eq!(refused(range_from(None, Some(i64::MAX))), (Code::InvalidTime, "to".to_owned()));
-    let nothing = v1::CancelRangeRequest::default;
-    assert_eq!(refused(cancel_range_from(&nothing())), (Code::MalformedRequest, "all".to_owned()));
-    let both = v1::CancelRangeRequest { all: true, to_unix_ms: Some(1), ..nothing() };
-    assert_eq!(refused(cancel_range_from(&both)), (Code::ExclusiveFields, "all".to_owned()));
-    let all = v1::CancelRangeRequest { all: true, ..nothing() };
-    assert_eq!(cancel_range_from(&all), Ok(TimeRange::default()));
-    assert_eq!(refused(seek_from(0, None)), (Code::MalformedRequest, "to".to_owned()));
-    assert_eq!(refused(seek_from(1, Some(1))), (Code::ExclusiveFields, "to".to_owned()));
-    assert_eq!(refused(seek_from(3, None)), (Code::InvalidField, "to".to_owned()));
-    assert_eq!(refused(seek_from(0, Some(-1))), (Code::InvalidTime, "to".to_owned()));
-    assert_eq!(seek_from(0, Some(5)), Ok(SeekTo::Time(time(5))));
-}
-
-#[test]
-fn a_bad_setting_is_refused_by_the_name_of_its_field() {
-    let topic = v1::TopicSettings::default;
-    let cases = [
-        (v1::TopicSettings { partitions: Some(65_536), ..topic() }, vec![], Code::InvalidField, "partitions"),
-        (v1::TopicSettings { durability: Some(0), ..topic() }, vec![], Code::InvalidField, "durability"),
-        (v1::TopicSettings { durability: Some(4), ..topic() }, vec![], Code::InvalidField, "durability"),
-        (v1::TopicSettings { on_expiry: Some(9), ..topic() }, vec![], Code::InvalidField, "on_expiry"),
-        (v1::TopicSettings { retention_ms: Some(-1), ..topic() }, vec![], Code::InvalidDuration, "retention"),
-        (v1::TopicSettings { retention_ms: Some(1), ..topic() }, vec!["retention"], Code::ExclusiveFields, "retention"),
-        (topic(), vec!["colour"], Code::UnknownField, "reset"),
-    ];
-    for (settings, reset, code, field) in cases {
-        let reset = reset.into_iter().map(str::to_owned).collect();
-        assert_eq!(refused(topic_patch_from(Some(settings), reset)), (code, field.to_owned()));
-    }
-    let subscription = v1::SubscriptionSettings::default;
-    let retry = v1::RetryPolicy { initial_ms: Some(-1), ..v1::RetryPolicy::default() };
-    let whole = v1::RetryPolicy::default();
-    let cases = [
-        (v1::SubscriptionSettings { start: Some(3), ..subscription() }, vec![], Code::InvalidField, "start"),
-        (v1::SubscriptionSettings { lease_ms: Some(-1), ..subscription() }, vec![], Code::InvalidDuration, "lease"),
-        (
-            v1::SubscriptionSettings { retry: Some(retry), ..subscription() },
-            vec![],
-            Code::InvalidDuration,
-            "retry.initial",
-        ),
-        (
-            v1::SubscriptionSettings { retry: Some(whole), ..subscription() },
-            vec!["retry"],
-            Code::ExclusiveFields,
-            "retry",
-        ),
-        (
-            v1::SubscriptionSettings { filter: Some(String::new()), ..subscription() },
-            vec![],
-            Code::NotSupported,
-            "filter",
-        ),
-        (v1::SubscriptionSettings { max_rate: Some(1.0), ..subscription() }, vec![], Code::NotSupported, "max_rate"),
-        (subscription(), vec!["breaker"], Code::NotSupported, "breaker"),
-        (subscription(), vec!["retry.colour"], Code::UnknownField, "reset"),
-    ];
-    for (settings, reset, code, field) in cases {
-        let reset = reset.into_iter().map(str::to_owned).collect();
-        assert_eq!(refused(subscription_patch_from(Some(settings), reset)), (code, field.to_owned()));
     }
 }
