@@ -92,9 +92,9 @@ fn settings_keep_what_is_left_out_and_reset_what_is_null() {
 fn what_is_not_built_yet_is_refused_by_name_and_makes_nothing() {
     run(async {
         let rig = Rig::new().await;
-        let ordered = SubscriptionPatch { ordered: Patch::Set(true), ..Default::default() };
-        let error = rig.broker.put_subscription(sub("t/s"), ordered).await.expect_err("refused");
-        assert_eq!((error.code, error.field.as_deref()), (Code::NotSupported, Some("ordered")));
+        let start = SubscriptionPatch { start: Patch::Set(Start::Time(at(0))), ..Default::default() };
+        let error = rig.broker.put_subscription(sub("t/s"), start).await.expect_err("refused");
+        assert_eq!((error.code, error.field.as_deref()), (Code::NotSupported, Some("start")));
         assert!(topic_names(&rig).await.is_empty());
     });
 }

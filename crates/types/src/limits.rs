@@ -105,3 +105,9 @@ pub const SCHEDULE_LATENESS_MAX: DelayMs = DelayMs::from_secs(60);
 pub const SCHEDULE_STEP_RUNS_MAX: usize = 100;
 /// Times to come that a schedule shows.
 pub const SCHEDULE_NEXT_SHOWN: usize = 5;
+/// Deliveries a second that a subscription may be bounded to.
+pub const RATE_MAX: u32 = 1_000_000;
+/// Failures that a breaker may wait for.
+pub const BREAKER_FAILURES_MAX: u32 = 10_000;
+/// Longest window and pause of a breaker.
+pub const BREAKER_TIME_MAX: DelayMs = DelayMs::from_secs(24 * 3600);

@@ -5,16 +5,16 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 use punctual_broker_api::{
-    Durability, NamespaceLimits, NamespaceSettings, OnExpiry, RetryPolicy, Start, SubscriptionSettings, TopicSettings,
+    Breaker, Durability, NamespaceLimits, NamespaceSettings, OnExpiry, RetryPolicy, Start, SubscriptionSettings,
+    TopicSettings,
 };
-use punctual_core::format::{
-    FormatError,
-    fields::{FieldReader, FieldWriter},
+use punctual_core::{
+    Filter,
+    format::{FormatError, fields::FieldWriter},
 };
-use punctual_types::{DelayMs, NamespaceName, SubscriptionName, SubscriptionNumber, Time, TopicName, TopicNumber};
+use punctual_types::{DelayMs, NamespaceName, SubscriptionName, SubscriptionNumber, TopicName, TopicNumber};
 
-const VERSION: u8 = 1;
-const WHAT: &str = "catalog entry";
+use super::fields::{Fields, VERSION, error};
 
 /// Families of keys. Never reused.
 const COUNTERS: u8 = 16;
@@ -153,6 +153,11 @@ fn encode_subscription(out: &mut FieldWriter, subscription: &SubscriptionEntry) 
     out.text(11, settings.dead_letter_topic.as_deref());
     out.number(12, settings.max_in_flight.into()).number(13, settings.ordered.into());
     optional(out, 14, start_time);
+    out.text(15, settings.filter.as_deref());
+    optional(out, 16, settings.max_rate.map(u64::from));
+    if let Some(breaker) = settings.breaker {
+        out.number(17, breaker.failures.into()).number(18, breaker.window.ms()).number(19, breaker.pause.ms());
+    }
 }
 
 /// Writes a number that may be missing, so that zero is told from none.
@@ -272,69 +277,27 @@ fn decode_subscription(
             dead_letter_topic: fields.text(11)?,
             max_in_flight: fields.narrow(12)?,
             ordered: fields.number(13)? != 0,
-            filter: None,
-            max_rate: None,
-            breaker: None,
+            filter: decode_filter(fields)?,
+            max_rate: fields.optional(16)?.map(|rate| u32::try_from(rate).unwrap_or(u32::MAX)),
+            breaker: decode_breaker(fields)?,
         },
     })
 }
 
-fn error(detail: impl Into<String>) -> FormatError {
-    FormatError { what: WHAT, detail: detail.into() }
+/// The filter as it was set. One that cannot be read must not become none, which would let through
+/// what it was to keep away.
+fn decode_filter(fields: &Fields) -> Result<Option<String>, FormatError> {
+    let filter = fields.text(15)?;
+    let read = filter.as_deref().map(Filter::parse).transpose();
+    read.map_err(|why| error(format!("a filter cannot be read: {why}")))?;
+    Ok(filter)
 }
 
-/// The fields of an entry by tag.
-struct Fields {
-    found: Vec<(u8, Bytes)>,
-}
-
-impl Fields {
-    fn read(value: Bytes) -> Result<Self, FormatError> {
-        let mut reader = FieldReader::new(WHAT, VERSION, value)?;
-        let mut found = Vec::new();
-        while let Some(field) = reader.next_field()? {
-            found.push(field);
-        }
-        Ok(Self { found })
-    }
-
-    fn bytes(&self, tag: u8) -> Option<&[u8]> {
-        self.found.iter().find(|(found, _)| *found == tag).map(|(_, value)| value.as_ref())
-    }
-
-    fn optional(&self, tag: u8) -> Result<Option<u64>, FormatError> {
-        let Some(bytes) = self.bytes(tag) else { return Ok(None) };
-        if bytes.len() > 8 {
-            return Err(error(format!("field {tag} has more than 64 bits")));
-        }
-        Ok(Some(bytes.iter().fold(0, |number, byte| number << 8 | u64::from(*byte))))
-    }
-
-    fn number(&self, tag: u8) -> Result<u64, FormatError> {
-        Ok(self.optional(tag)?.unwrap_or(0))
-    }
-
-    fn narrow<N: TryFrom<u64>>(&self, tag: u8) -> Result<N, FormatError> {
-        N::try_from(self.number(tag)?).map_err(|_| error(format!("field {tag} is too large")))
-    }
-
-    fn time(&self, tag: u8) -> Result<Time, FormatError> {
-        Time::from_unix_ms(self.number(tag)?).ok_or_else(|| error(format!("field {tag} lies after the last time")))
-    }
-
-    fn real(&self, tag: u8) -> Result<f64, FormatError> {
-        let bytes = self
-            .bytes(tag)
-            .and_then(|bytes| bytes.try_into().ok())
-            .ok_or_else(|| error(format!("field {tag} is not a real number")))?;
-        Ok(f64::from_be_bytes(bytes))
-    }
-
-    fn text(&self, tag: u8) -> Result<Option<String>, FormatError> {
-        let text = |bytes: &[u8]| {
-            std::str::from_utf8(bytes).map(str::to_owned).map_err(|_| error(format!("field {tag} is not UTF-8")))
-        };
-        self.bytes(tag).map(text).transpose()
+fn decode_breaker(fields: &Fields) -> Result<Option<Breaker>, FormatError> {
+    let time = |tag| Ok::<_, FormatError>(DelayMs::from_ms(fields.number(tag)?));
+    match fields.narrow(17)? {
+        0 => Ok(None),
+        failures => Ok(Some(Breaker { failures, window: time(18)?, pause: time(19)? })),
     }
 }
 
@@ -390,6 +353,30 @@ mod tests {
             b"\x01\x01\x01s\x02\x01\x08\x03\x01\x01\x04\x01\x01\x05\x02\x75\x30\x06\x01\x10\x07\x02\x03\xe8\
               \x08\x08\x40\0\0\0\0\0\0\0\x09\x03\x04\x93\xe0\x0a\x08\x3f\xb9\x99\x99\x99\x99\x99\x9a\x0c\x03\x01\x86\xa0",
         );
+    }
+
+    #[test]
+    fn what_decides_over_deliveries_keeps_its_bytes() {
+        let settings = SubscriptionSettings {
+            filter: Some("a || b".to_owned()),
+            max_rate: Some(5),
+            breaker: Some(Breaker { failures: 3, window: DelayMs::from_ms(4), pause: DelayMs::from_ms(258) }),
+            ordered: true,
+            ..SubscriptionSettings::default()
+        };
+        let (topic, number) = (TopicNumber(7), SubscriptionNumber(1));
+        let name = SubscriptionName::parse("s").expect("a name");
+        let dead_letter_topic = TopicNumber(8);
+        let entry = SubscriptionEntry { topic, number, name, settings, dead_letter_topic, paused: false };
+        let (key, value) = keep(&Entry::Subscription(entry.clone()));
+        let value = value.expect("an entry has a value");
+        let end = b"\x0d\x01\x01\x0f\x06a || b\x10\x08\0\0\0\0\0\0\0\x05\x11\x01\x03\x12\x01\x04\x13\x02\x01\x02";
+        assert!(value.ends_with(end), "{value:?}");
+        assert_eq!(decode(&key, value.clone()), Ok(Entry::Subscription(entry)));
+        let mut unread = value.to_vec();
+        let filter = unread.windows(6).position(|window| window == b"a || b").expect("it is there");
+        unread[filter + 3] = b'(';
+        assert!(decode(&key, unread.into()).is_err(), "a filter that cannot be read lets nothing through");
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! by one hand at a time (`door::admin`). The shards are told what they need of it.
 
 mod entry;
+mod fields;
 mod names;
 
 pub(crate) use entry::{Counters, Entry, NamespaceEntry, SubscriptionEntry, TopicEntry, decode, forget, keep};

@@ -7,9 +7,11 @@ use punctual_broker_api::{
     Code, Durability, Error, NamespaceSettings, OnExpiry, SubscriptionPath, SubscriptionSettings, TopicPath,
     TopicSettings,
 };
-use punctual_core::{PartitionId, Retry, SubscriptionRules, TopicRules, format::FormatError};
+use punctual_core::{
+    BreakerRules, Filter, Pace, PartitionId, Retry, SubscriptionRules, TopicRules, format::FormatError,
+};
 use punctual_types::{
-    NamespaceName, PartitionNumber, ShardNumber, SubscriptionName, SubscriptionNumber, TopicName, TopicNumber,
+    DelayMs, NamespaceName, PartitionNumber, ShardNumber, SubscriptionName, SubscriptionNumber, TopicName, TopicNumber,
     placement,
 };
 
@@ -107,10 +109,20 @@ impl Subscription {
             // An even share each: together they never exceed the bound (which is at least their number).
             max_in_flight: (self.settings.max_in_flight / u32::from(partitions)).max(1),
             paused: self.paused,
-            filter: None,
+            // What is set and what is loaded was read once; it can be read again.
+            filter: self.settings.filter.as_deref().and_then(|text| Filter::parse(text).ok()).map(Arc::new),
             ordered: self.settings.ordered,
-            breaker: None,
-            pace: None,
+            breaker: self.settings.breaker.map(|it| BreakerRules {
+                failures: it.failures,
+                window: it.window,
+                pause: it.pause,
+            }),
+            // An even share each: the whole rate in as many seconds as there are partitions, which
+            // leaves no fraction.
+            pace: self.settings.max_rate.map(|messages| {
+                let per = DelayMs::from_secs(partitions.into());
+                Pace { messages, per }
+            }),
         }
     }
 }

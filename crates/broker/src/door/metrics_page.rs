@@ -7,7 +7,7 @@ use prometheus_client::{
     encoding::{DescriptorEncoder, EncodeMetric},
     metrics::{counter::ConstCounter, gauge::ConstGauge},
 };
-use punctual_core::{PartitionStats, SubscriptionStats};
+use punctual_core::{BreakerState, PartitionStats, SubscriptionStats};
 use punctual_types::{SubscriptionNumber, TopicNumber};
 
 use super::Inner;
@@ -61,10 +61,14 @@ type ReadSubscription = fn(&SubscriptionStats) -> u64;
 /// Subscriptions shown; those beyond are left out.
 const SUBSCRIPTIONS_SHOWN_MAX: usize = 1000;
 
-const SUBSCRIPTION_GAUGES: [(&str, &str, ReadSubscription); 4] = [
+const SUBSCRIPTION_GAUGES: [(&str, &str, ReadSubscription); 6] = [
     ("subscription_ready", "Deliveries that wait for a consumer of the subscription", |counted| counted.ready),
     ("subscription_leased", "Deliveries with consumers of the subscription", |counted| counted.leased),
     ("subscription_retrying", "Deliveries of the subscription to be tried again later", |counted| counted.retrying),
+    ("subscription_filtered", "Messages that the subscription's filter passed over", |counted| counted.totals.filtered),
+    ("subscription_breakers_open", "Partitions on which the subscription's breaker is not closed", |counted| {
+        u64::from(counted.breaker != BreakerState::Closed)
+    }),
     ("subscription_dead", "Messages that the subscription dead-lettered", |counted| counted.totals.dead),
 ];
 type Read = fn(&TopicCounts) -> u64;

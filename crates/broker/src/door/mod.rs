@@ -3,6 +3,7 @@
 mod admin;
 mod clock;
 mod cursor;
+mod delivery_rules;
 mod log;
 mod look;
 mod look_subscription;

@@ -12,6 +12,7 @@ use punctual_types::{Time, TopicName, limits};
 use super::{
     Inner,
     admin::{subscription_entry, topic_entry},
+    delivery_rules::{breaker_of, check_delivery, check_order},
     topics::page_of,
     validate::{check_lease, check_range, not_supported},
 };
@@ -47,6 +48,7 @@ impl Inner {
         let partitions = self.partition_stats(topic).await?;
         let ours =
             partitions.iter().flat_map(|it| &it.subscriptions).filter(|it| it.subscription == subscription.number);
+        let breaker = breaker_of(ours.clone().map(|counted| counted.breaker));
         let mut stats = SubscriptionStats::default();
         let mut oldest = None;
         for counted in ours {
@@ -57,8 +59,11 @@ impl Inner {
             stats.delivered_total += counted.totals.delivered;
             stats.acked_total += counted.totals.acked;
             stats.failed_total += counted.totals.failed;
+            stats.expired_total += counted.totals.expired;
+            stats.filtered_total += counted.totals.filtered;
             oldest = [oldest, counted.oldest_due].into_iter().flatten().min();
         }
+        stats.breaker = subscription.settings.breaker.map(|_| breaker);
         stats.oldest_ready_age_ms = oldest.map(|due: Time| self.clock.now().floor.since(due).ms());
         let dead_letter_topic = Some(subscription.dead_letter_name.to_string());
         Ok(SubscriptionView {
@@ -97,6 +102,7 @@ impl Inner {
             let topic = inner.catalog().topic(&path.topic)?;
             let current = topic.subscriptions.get(&path.subscription).cloned();
             let settings = settings_of(current.as_ref().map(|current| &current.settings), patch)?;
+            check_order(&topic, &settings)?;
             check_range(
                 "max_in_flight",
                 settings.max_in_flight,
@@ -287,15 +293,9 @@ fn settings_of(
     }
     check_lease(settings.lease)?;
     check_range("max_in_flight", settings.max_in_flight, 1, limits::IN_FLIGHT_MAX)?;
-    let unsupported = [
-        ("ordered", settings.ordered),
-        ("filter", settings.filter.is_some()),
-        ("max_rate", settings.max_rate.is_some()),
-        ("breaker", settings.breaker.is_some()),
-        ("start", matches!(settings.start, Start::Time(_))),
-    ];
-    if let Some((field, _)) = unsupported.into_iter().find(|(_, is_set)| *is_set) {
-        return Err(not_supported(field));
+    check_delivery(current, &settings)?;
+    if matches!(settings.start, Start::Time(_)) {
+        return Err(not_supported("start"));
     }
     Ok(settings)
 }
