@@ -25,6 +25,6 @@ pub use facts::Facts;
 pub use filter::{Filter, FilterError};
 pub use hash::HandleHash;
 pub use state::{
-    BreakerRules, BreakerState, Due, LeaseRef, OnExpiry, OnKeyConflict, Pace, PartitionId, PartitionStats, Retry, Shard,
-    ShardClock, ShardConfig, SubscriptionRules, SubscriptionStats, TopicRules,
+    BreakerRules, BreakerState, Due, LeaseRef, OnExpiry, OnKeyConflict, Pace, PartitionId, PartitionStats, Retry,
+    Shard, ShardClock, ShardConfig, SubscriptionRules, SubscriptionStats, TopicRules,
 };

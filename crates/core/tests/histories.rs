@@ -67,31 +67,13 @@ fn histories_meet_every_kind_of_answer() {
         let mut naive = Naive::new();
         for step in steps {
             naive = Naive::apply(naive, step);
-            let waits = |number| {
-                naive.published(number).into_iter().any(|id| {
-                    let (line, reading) = (&naive.lines[&id], &naive.readers[&number].lanes[&id.lane]);
-                    reading.ready(line).into_iter().any(|offset| naive.waits(number, id, offset))
-                })
-            };
-            if naive.readers.keys().any(|number| waits(*number)) {
-                met.borrow_mut().insert("a key that waits".to_owned());
-            }
-            if !naive.all_parked().is_empty() {
-                met.borrow_mut().insert(format!("parked after {}", word(format!("{step:?}"))));
-            }
             let step = word(format!("{step:?}"));
             met.borrow_mut().extend(kinds(&naive.told).into_iter().map(|kind| format!("{step} {kind}")));
+            if !naive.all_parked().is_empty() {
+                met.borrow_mut().insert(format!("parked after {step}"));
+            }
+            met.borrow_mut().extend(situations(&naive).into_iter().map(str::to_owned));
         }
-        let dead = naive.readers.values().any(|reader| reader.dead > 0);
-        let filtered = naive.readers.values().any(|reader| reader.filtered > 0);
-        let priorities = naive.lines.keys().any(|line| line.lane == Lane::Priority(2));
-        let dropped = naive.lines.values().any(|line| line.floor > 0);
-        let mut met = met.borrow_mut();
-        met.extend(
-            [(dead, "dead letters"), (dropped, "a risen floor"), (filtered, "filtered"), (priorities, "priorities")]
-                .into_iter()
-                .filter_map(|(is_met, what)| is_met.then(|| what.to_owned())),
-        );
         Ok(())
     };
     histories(&Wanted { cases: 5000, seed: 1 }, collect).expect("nothing is checked");
@@ -147,6 +129,24 @@ fn histories_meet_every_kind_of_answer() {
     ] {
         assert!(met.contains(kind), "no history met {kind:?}, only {met:?}");
     }
+}
+
+/// What there is to be seen after a step.
+fn situations(naive: &Naive) -> Vec<&'static str> {
+    let waits = |number| {
+        naive.published(number).into_iter().any(|id| {
+            let (line, reading) = (&naive.lines[&id], &naive.readers[&number].lanes[&id.lane]);
+            reading.ready(line).into_iter().any(|offset| naive.waits(number, id, offset))
+        })
+    };
+    let all = [
+        ("dead letters", naive.readers.values().any(|reader| reader.dead > 0)),
+        ("a risen floor", naive.lines.values().any(|line| line.floor > 0)),
+        ("filtered", naive.readers.values().any(|reader| reader.filtered > 0)),
+        ("priorities", naive.lines.keys().any(|line| line.lane == Lane::Priority(2))),
+        ("a key that waits", naive.readers.keys().any(|number| waits(*number))),
+    ];
+    all.into_iter().filter_map(|(what, is_met)| is_met.then_some(what)).collect()
 }
 
 /// The first word of a text: the name of a variant.

@@ -1,14 +1,14 @@
 //! Handing out what is behind the line: one message to one consumer at a time.
 
 use punctual_types::{
-    Attempt, ConsumerNumber, DelayMs, Lane, Now, Offset, Position, Read, Record, SubscriptionNumber, Time, TimelineId,
+    Attempt, ConsumerNumber, DelayMs, Now, Offset, Read, Record, SubscriptionNumber, Time, TimelineId,
 };
 
-use super::Answer;
+use super::{Answer, pick::Pick};
 use crate::{
     Facts,
     format::{MessageRecord, StateKey},
-    state::{Lease, LeaseEnd, LeaseRef, PartitionId, Probe, Shard, Turn},
+    state::{LeaseRef, PartitionId, Shard},
 };
 
 /// Records that were given back, read one by one in a command at most.
@@ -166,8 +166,11 @@ impl Shard {
             }
             let (size, before) = (record.value.len() as u64, leased.deliveries.len());
             leased.looked_at += 1;
-            if !self.lease_one(id, number, offset, record, to, &mut leased, facts, now) {
-                break;
+            let position = record.position;
+            match self.pick(id, number, offset, record, &mut leased, facts, now) {
+                Pick::Goes(record) => self.hand_out(id, number, (offset, position), *record, to, &mut leased, now),
+                Pick::Stays => {}
+                Pick::Stops => break,
             }
             leased.progressed = true;
             bytes += if leased.deliveries.len() > before { size } else { 0 };
@@ -197,104 +200,5 @@ impl Shard {
             self.follow_floor(facts, id);
         }
         Answer::Leased(leased)
-    }
-
-    /// Leases a message, or passes it over, or lets it wait; `false` when the reader must stop before
-    /// it.
-    #[expect(clippy::too_many_arguments, reason = "one step of `lease`, taken apart for its length")]
-    fn lease_one(
-        &mut self,
-        id: TimelineId,
-        number: SubscriptionNumber,
-        offset: Offset,
-        stored: Record,
-        to: &LeaseTo,
-        leased: &mut Leased,
-        facts: &mut Facts,
-        now: Now,
-    ) -> bool {
-        let (epoch, hash) = (self.meta.epoch, self.config.hash);
-        let Some(partition) = self.partitions.get_mut(&id.into()) else { return false };
-        let retention = partition.rules.as_ref().and_then(|rules| rules.retention);
-        let Some(timeline) = partition.timelines.get(&id.lane) else { return false };
-        let Some(subscription) = partition.subscriptions.get_mut(&number) else { return false };
-        let lease_ms = to.lease.unwrap_or(subscription.rules.lease);
-        let Some(reader) = subscription.readers.get_mut(&id.lane) else { return false };
-        let before = (reader.cursor, reader.cursor_position);
-        if offset >= reader.cursor {
-            reader.cursor = offset.next();
-            reader.cursor_position = Some(stored.position);
-        }
-        if reader.acks.is_settled(offset) {
-            return true;
-        }
-        let position: Position = stored.position;
-        let mut record = match MessageRecord::decode(stored.value) {
-            Ok(record) => record,
-            Err(error) => {
-                reader.returned.remove(&offset);
-                reader.damaged.insert(offset, position);
-                leased.damaged.push((offset, error));
-                return true;
-            }
-        };
-        if !subscription.rules.wants(id.lane, &record) {
-            self.settle(id, number, offset, None);
-            leased.passed_over += 1;
-            return true;
-        }
-        let lapses_at = record.expires_at();
-        let kept_until = retention.and_then(|retention| kept_from(&record, position, id).checked_add(retention));
-        if [lapses_at, kept_until].into_iter().flatten().any(|at| at <= now.floor) {
-            reader.returned.remove(&offset);
-            self.pass_lapsed(id, number, offset, record, facts, now);
-            return true;
-        }
-        if let Some(key) = record.ordering_key.as_ref().filter(|_| subscription.rules.ordered) {
-            match reader.order.enter(hash.of(key.as_bytes()), offset, position) {
-                Turn::Goes => {}
-                Turn::Waits => return true,
-                Turn::Full => {
-                    (reader.cursor, reader.cursor_position) = before;
-                    return false;
-                }
-            }
-        }
-        if let Some(parked) = reader.parked.get_mut(&offset) {
-            parked.position = Some(position);
-            return true;
-        }
-        let failure = reader.failures.get(&offset).cloned().unwrap_or_default();
-        record.last_error = failure.last_error.or(record.last_error);
-        let attempt = Attempt(record.attempts.saturating_add(failure.count).saturating_add(1));
-        let failed_before = (failure.count > 0).then_some(failure.first_delivered_at);
-        let first_delivered_at = record.first_delivered_at.or(failed_before).unwrap_or(now.floor);
-        self.last_lease += 1;
-        let serial = self.last_lease;
-        let expires_at = now.ceil.saturating_add(lease_ms);
-        let lease =
-            Lease { serial, consumer: to.consumer, attempt, position, expires_at, first_delivered_at, lapses_at };
-        reader.lease(offset, lease);
-        subscription.breaker.sent(Probe { lane: id.lane, offset, serial }, now.floor);
-        subscription.count_held(to.consumer);
-        self.pen.changed.insert(id.into());
-        self.agenda.lease_ends.insert(LeaseEnd { at: expires_at, timeline: id, subscription: number, offset });
-        leased.deliveries.push(Delivered {
-            lease: LeaseRef { timeline: id, subscription: number, offset, epoch, serial },
-            attempt,
-            record,
-            due: position.due,
-            offered_at: timeline.crossings.crossed_at(offset).unwrap_or(position.due),
-            expires_at,
-        });
-        true
-    }
-}
-
-/// From when on a topic's retention counts: a retry is as old as its message.
-fn kept_from(record: &MessageRecord, position: Position, id: TimelineId) -> Time {
-    match id.lane {
-        Lane::Retry(_) => record.deliver_at,
-        Lane::Priority(_) | Lane::Expiry | Lane::Check => position.due,
     }
 }

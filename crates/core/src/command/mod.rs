@@ -22,6 +22,7 @@ mod lease;
 mod lines;
 mod locate;
 mod nack;
+mod pick;
 mod publish;
 mod raise_floor;
 mod release;

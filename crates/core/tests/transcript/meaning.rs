@@ -1,9 +1,13 @@
-//! What words mean: items, times and numbers.
+//! What words mean: items, settings, times and numbers.
+
+use std::sync::Arc;
 
 use bytes::Bytes;
-use punctual_core::{Due, OnKeyConflict, PartitionId, PublishItem};
+use punctual_core::{
+    BreakerRules, Due, Filter, OnKeyConflict, Pace, PartitionId, PublishItem, Retry, SubscriptionRules,
+};
 use punctual_types::{
-    ConsumerNumber, Lane, PartitionNumber, Position, Seq, SubscriptionNumber, TimelineId, TopicNumber,
+    ConsumerNumber, DelayMs, Lane, PartitionNumber, Position, Seq, SubscriptionNumber, TimelineId, TopicNumber,
 };
 
 use super::words::Words;
@@ -24,6 +28,34 @@ pub(super) fn item(name: &str, words: &Words) -> PublishItem {
         headers: words.named("header").map(|value| ("name".to_owned(), value.to_owned())).into_iter().collect(),
         priority: words.number("priority").unwrap_or(0),
         expires_after: words.duration("expires"),
+    }
+}
+
+/// The settings of a subscription.
+pub(super) fn rules(words: &Words) -> SubscriptionRules {
+    SubscriptionRules {
+        name: words.at(1).into(),
+        lease: words.duration("lease").unwrap_or(DelayMs::from_secs(30)),
+        retry: Retry {
+            max_attempts: words.number("attempts").unwrap_or(16),
+            initial: words.duration("initial").unwrap_or(DelayMs::from_secs(1)),
+            multiplier: words.number("multiplier").unwrap_or(2.0),
+            max: words.duration("max").unwrap_or(DelayMs::from_secs(300)),
+            jitter: words.number("jitter").unwrap_or(0.0),
+        },
+        dead_letter_topic: words.after("dead").map_or(TopicNumber(9), |name| topic(name).topic),
+        max_in_flight: words.number("in-flight").unwrap_or(100_000),
+        paused: words.has("paused"),
+        ordered: words.has("ordered"),
+        breaker: words.number("breaker").map(|failures| BreakerRules {
+            failures,
+            window: words.duration("within").expect("`breaker N within TIME pause TIME`"),
+            pause: words.duration("pause").expect("`breaker N within TIME pause TIME`"),
+        }),
+        pace: words
+            .number("pace")
+            .map(|messages| Pace { messages, per: words.duration("per").expect("`pace N per TIME`") }),
+        filter: words.rest_after("filter").map(|text| Arc::new(Filter::parse(&text).expect("a filter"))),
     }
 }
 

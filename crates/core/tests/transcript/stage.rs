@@ -1,19 +1,13 @@
 //! What a transcript's verbs do.
 
-use std::{
-    collections::{BTreeMap, VecDeque},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
-use punctual_core::{
-    BreakerRules, Command, Filter, LeaseRef, MessageHandle, NackItem, OnExpiry, Pace, PartitionId, Retry,
-    SubscriptionRules, SubscriptionStart, TopicRules,
-};
+use punctual_core::{Command, LeaseRef, MessageHandle, NackItem, OnExpiry, PartitionId, SubscriptionStart, TopicRules};
 use punctual_types::{DelayMs, Lane, MessageRef, Now, PartitionNumber, Position, Seq, Time, TimelineId, TopicNumber};
 
 use super::{
-    meaning::{consumer, due, item, lane_name, position_text, subscription, topic},
+    meaning::{consumer, due, item, lane_name, position_text, rules, subscription, topic},
     words::{self, Words},
 };
 use crate::support::house::House;
@@ -162,30 +156,7 @@ impl Stage {
     }
 
     fn subscribe(&mut self, words: &Words) -> Vec<String> {
-        let rules = SubscriptionRules {
-            name: words.at(1).into(),
-            lease: words.duration("lease").unwrap_or(DelayMs::from_secs(30)),
-            retry: Retry {
-                max_attempts: words.number("attempts").unwrap_or(16),
-                initial: words.duration("initial").unwrap_or(DelayMs::from_secs(1)),
-                multiplier: words.number("multiplier").unwrap_or(2.0),
-                max: words.duration("max").unwrap_or(DelayMs::from_secs(300)),
-                jitter: words.number("jitter").unwrap_or(0.0),
-            },
-            dead_letter_topic: words.after("dead").map_or(TopicNumber(9), |name| topic(name).topic),
-            max_in_flight: words.number("in-flight").unwrap_or(100_000),
-            paused: words.has("paused"),
-            ordered: words.has("ordered"),
-            breaker: words.number("breaker").map(|failures| BreakerRules {
-                failures,
-                window: words.duration("within").expect("`breaker N within TIME pause TIME`"),
-                pause: words.duration("pause").expect("`breaker N within TIME pause TIME`"),
-            }),
-            pace: words
-                .number("pace")
-                .map(|messages| Pace { messages, per: words.duration("per").expect("`pace N per TIME`") }),
-            filter: words.rest_after("filter").map(|text| Arc::new(Filter::parse(&text).expect("a filter"))),
-        };
+        let rules = rules(words);
         let start = if words.has("latest") { SubscriptionStart::Latest } else { SubscriptionStart::Earliest };
         let (partition, subscription) = (self.partition(words), subscription(words.at(1)));
         self.ask(Command::Subscribe { partition, subscription, rules, start })
