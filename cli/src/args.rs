@@ -74,6 +74,9 @@ pub(crate) enum Command {
     /// Namespaces
     #[command(subcommand)]
     Ns(commands::namespace::Namespace),
+    /// Recurring schedules
+    #[command(subcommand)]
+    Schedule(commands::schedule::Schedule),
     /// The broker's clock
     #[command(subcommand)]
     Clock(commands::clock::Clock),

@@ -3,9 +3,9 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD as BASE64};
 use punctual_broker_api::{
-    Breaker, BreakerState, ClockView, DeadLetterHistory, DelayMs, Delivery, Error, MessageView, NamespaceView,
-    PublishStatus, Published, SubscriptionStats, SubscriptionView, Time, TimelineBucket, TopicStats, TopicView,
-    time_text::format_time,
+    Breaker, BreakerState, ClockView, DeadLetterHistory, DelayMs, Delivery, Error, MessageId, MessageView,
+    NamespaceView, NewMessage, OnConflict, PublishStatus, Published, ScheduleRun, ScheduleView, SubscriptionStats,
+    SubscriptionView, Time, TimelineBucket, TopicStats, TopicView, time_text::format_time,
 };
 use serde_json::{Map, Value, json};
 
@@ -220,6 +220,55 @@ pub(crate) fn namespace(view: &NamespaceView) -> Value {
         },
         "topics": view.topics,
     })
+}
+
+/// A recurring schedule.
+pub(crate) fn schedule(view: &ScheduleView) -> Value {
+    let settings = &view.settings;
+    let next: Vec<Value> = view.next.iter().copied().map(time).collect();
+    json!({
+        "name": view.name,
+        "topic": settings.topic.as_str(),
+        "message": schedule_message(&settings.message),
+        "cron": settings.cron,
+        "timezone": settings.timezone,
+        "every_ms": settings.every.map(DelayMs::ms),
+        "start": settings.start.map(format_time),
+        "end": settings.end.map(format_time),
+        "max_runs": settings.max_runs,
+        "jitter_ms": settings.jitter.ms(),
+        "catch_up": settings.catch_up.as_str(),
+        "paused": settings.paused,
+        "runs": view.runs,
+        "next": next,
+        "last": view.last.as_ref().map(schedule_run),
+    })
+}
+
+fn schedule_message(message: &NewMessage) -> Value {
+    let mut into = Object::new();
+    put_body(&mut into, &message.body);
+    put_some(&mut into, "key", message.key.clone());
+    match message.on_conflict {
+        OnConflict::Reject => {}
+        OnConflict::Replace => put_some(&mut into, "on_conflict", Some("replace")),
+        OnConflict::Keep => put_some(&mut into, "on_conflict", Some("keep")),
+    }
+    put_some(&mut into, "ordering_key", message.ordering_key.clone());
+    put_some(&mut into, "tag", message.tag.clone());
+    into.insert("headers".to_owned(), headers(&message.headers));
+    into.insert("priority".to_owned(), message.priority.into());
+    put_some(&mut into, "expires_after_ms", message.expires_after.map(DelayMs::ms));
+    Value::Object(into)
+}
+
+fn schedule_run(run: &ScheduleRun) -> Value {
+    let mut into = object(json!({
+        "nominal_time": time(run.nominal_time), "published_at": run.published_at.map(format_time),
+    }));
+    put_some(&mut into, "id", run.id.as_ref().map(MessageId::as_str));
+    put_some(&mut into, "error", run.error.as_ref().map(error));
+    Value::Object(into)
 }
 
 /// The clock.

@@ -1,4 +1,4 @@
-//! The README's commands, run as they stand there.
+//! The commands of the README and of guides, run as they stand there.
 //!
 //! Every block of shell is either preceded by `<!-- test: NAME -->` and run, or by
 //! `<!-- not run: REASON -->` and left alone; one without either fails the test. Blocks run in the
@@ -212,10 +212,20 @@ impl Drop for Stage {
 
 #[test]
 fn every_command_of_the_readme_does_what_the_readme_says() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../README.md");
-    let readme = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let blocks = blocks(&readme).unwrap_or_else(|faults| panic!("{faults}"));
-    assert!(!blocks.is_empty(), "the README shows no command");
+    run_all("README.md");
+}
+
+#[test]
+fn every_command_of_the_guide_to_recurring_schedules_does_what_it_says() {
+    run_all("docs/guides/recurring-schedules.md");
+}
+
+/// Runs every block of a document of the repository.
+fn run_all(document: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(document);
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let blocks = blocks(&text).unwrap_or_else(|faults| panic!("{faults}"));
+    assert!(!blocks.is_empty(), "{document} shows no command");
     let mut stage = Stage::new();
     for block in &blocks {
         eprintln!("{} (line {})", block.name, block.line);

@@ -6,12 +6,13 @@ use prost::Message;
 use prost_types::{DescriptorProto, FileDescriptorSet, field_descriptor_proto, source_code_info::Location};
 
 /// Every file of the package, below `proto/`.
-const FILES: [&str; 5] = [
+const FILES: [&str; 6] = [
     "punctual/v1/admin.proto",
     "punctual/v1/broker.proto",
     "punctual/v1/error.proto",
     "punctual/v1/message.proto",
     "punctual/v1/messages.proto",
+    "punctual/v1/schedules.proto",
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -12,6 +12,7 @@ pub(crate) mod namespace;
 pub(crate) mod patch;
 pub(crate) mod pending;
 pub(crate) mod publish;
+pub(crate) mod schedule;
 pub(crate) mod subscription;
 pub(crate) mod topic;
 
@@ -43,6 +44,7 @@ pub(crate) async fn run(arguments: Arguments) -> Result<(), Failure> {
         Command::Topic(topic) => topic.run(Connection::open(shared).await?).await,
         Command::Sub(subscription) => subscription.run(Connection::open(shared).await?).await,
         Command::Ns(namespace) => namespace.run(Connection::open(shared).await?).await,
+        Command::Schedule(schedule) => schedule.run(Connection::open(shared).await?).await,
         Command::Clock(clock) => clock.run(Connection::open(shared).await?).await,
     }
 }

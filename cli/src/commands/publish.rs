@@ -64,11 +64,11 @@ pub(crate) struct Publish {
     line_options: LineOptions,
 }
 
-fn on_conflict(text: &str) -> Result<OnConflict, String> {
+pub(super) fn on_conflict(text: &str) -> Result<OnConflict, String> {
     message_line::on_conflict(text).map_err(|error| error.message)
 }
 
-fn header(text: &str) -> Result<(String, String), String> {
+pub(super) fn header(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
         Some(_) | None => Err("is not NAME=VALUE".to_owned()),
@@ -121,7 +121,7 @@ impl Publish {
 }
 
 /// Reads standard input, no further than one byte over the limit: the broker refuses it then.
-async fn read_stdin(limit: usize) -> Result<Bytes, Failure> {
+pub(super) async fn read_stdin(limit: usize) -> Result<Bytes, Failure> {
     let mut body = Vec::new();
     let bound = (limit as u64).saturating_add(1);
     tokio::io::stdin().take(bound).read_to_end(&mut body).await?;

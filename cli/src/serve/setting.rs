@@ -89,6 +89,7 @@ pub(crate) const SETTINGS: &[Setting] = &[
     value("limits.batch_messages_max", "N", "10000", "messages of a batch"),
     value("limits.batch_bytes_max", "SIZE", "16MiB", "bytes of a batch"),
     value("limits.topics_max", "N", "10000", "topics of a namespace"),
+    value("limits.schedules_max", "N", "1000", "recurring schedules of a namespace"),
     value("limits.connections_max", "N", "20000", "connections to all doors together"),
     value("limits.receive_messages_max", "N", "1000", "messages of one receive call"),
     value("limits.receive_bytes_max", "SIZE", "4MiB", "bytes of one receive call"),

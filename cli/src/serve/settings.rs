@@ -129,6 +129,7 @@ fn limits(layers: &Layers) -> Result<Limits, Failure> {
         batch_messages_max: read(layers, "limits.batch_messages_max", number)?,
         batch_bytes_max: read(layers, "limits.batch_bytes_max", size_in_memory)?,
         topics_max: read(layers, "limits.topics_max", number)?,
+        schedules_max: read(layers, "limits.schedules_max", number)?,
         connections_max: read(layers, "limits.connections_max", number)?,
         receive_messages_max: read(layers, "limits.receive_messages_max", number)?,
         receive_bytes_max: read(layers, "limits.receive_bytes_max", size)?,

@@ -7,6 +7,7 @@ mod consume;
 mod crash;
 mod lines;
 mod oracle;
+mod schedules;
 mod server;
 mod settings;
 mod store_failure;

@@ -6,7 +6,7 @@ use crate::{
     AckOutcome, BoxFuture, CancelOutcome, ClockView, Consumer, DeliverNowOutcome, Delivery, Error, ExtendOutcome,
     Handle, Health, Limits, ListRequest, MessageId, MessageView, NackOutcome, NackRequest, NamespacePatch,
     NamespaceView, NewMessage, Page, PageRequest, PreparedOutcome, Published, Put, Receipt, ReceiveRequest,
-    RedriveRequest, ReleaseOutcome, RescheduleOutcome, SeekTo, SubscribeRequest, SubscriptionListRequest,
+    RedriveRequest, ReleaseOutcome, RescheduleOutcome, Schedules, SeekTo, SubscribeRequest, SubscriptionListRequest,
     SubscriptionPatch, SubscriptionPath, SubscriptionView, TimeRange, TimelineBucket, TimelineRequest, TopicPatch,
     TopicPath, TopicView, When,
 };
@@ -19,7 +19,7 @@ pub type Reply<'a, T> = BoxFuture<'a, Result<T, Error>>;
 /// Every call may answer kinds `unauthenticated`, `unavailable`, `overloaded`, `unknown_outcome`
 /// and `internal`; the codes worth handling beside those are named at each call. An answer that
 /// says that something was done leaves only when it is as durable as the topic asks.
-pub trait Broker: Send + Sync + 'static {
+pub trait Broker: Schedules {
     /// Publishes a batch: one answer per message, in order, each done or refused by itself.
     ///
     /// # Errors

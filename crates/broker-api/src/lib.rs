@@ -22,6 +22,7 @@ mod page;
 mod path;
 mod publish;
 mod schedule;
+mod schedules;
 mod settings;
 mod stats;
 pub mod time_text;
@@ -50,6 +51,7 @@ pub use page::{
 pub use path::{SubscriptionPath, TopicPath};
 pub use publish::{NewMessage, OnConflict, Prepare, PublishStatus, Published, When};
 pub use schedule::{CatchUp, SchedulePatch, SchedulePath, ScheduleRun, ScheduleSettings, ScheduleView};
+pub use schedules::Schedules;
 pub use settings::{
     Breaker, Durability, NamespaceLimits, NamespacePatch, NamespaceSettings, OnExpiry, Patch, RetryPatch, RetryPolicy,
     SeekTo, Start, SubscriptionPatch, SubscriptionSettings, TopicPatch, TopicSettings,

@@ -17,6 +17,8 @@ pub struct Limits {
     pub batch_bytes_max: usize,
     /// Topics of a namespace.
     pub topics_max: usize,
+    /// Recurring schedules of a namespace.
+    pub schedules_max: usize,
     /// Connections to all doors together.
     pub connections_max: usize,
     /// Messages of one receive call.
@@ -39,6 +41,7 @@ impl Default for Limits {
             batch_messages_max: limits::BATCH_MESSAGES_MAX,
             batch_bytes_max: limits::BATCH_BYTES_MAX,
             topics_max: limits::TOPICS_MAX,
+            schedules_max: limits::SCHEDULES_MAX,
             connections_max: limits::CONNECTIONS_MAX,
             receive_messages_max: limits::RECEIVE_MESSAGES_MAX,
             receive_bytes_max: limits::RECEIVE_BYTES_MAX,

@@ -5,7 +5,10 @@ use std::sync::Arc;
 use punctual_broker_api::{Code, Error, Limits};
 use punctual_proto::{
     convert, v1,
-    v1::{admin_client::AdminClient, broker_client::BrokerClient, messages_client::MessagesClient},
+    v1::{
+        admin_client::AdminClient, broker_client::BrokerClient, messages_client::MessagesClient,
+        schedules_client::SchedulesClient,
+    },
 };
 use tonic::{
     Request, Response, Status,
@@ -88,6 +91,10 @@ impl Client {
 
     pub(crate) fn admin(&self) -> AdminClient<Transport> {
         AdminClient::new(self.transport.clone()).max_decoding_message_size(limits::ANSWER_BYTES_MAX)
+    }
+
+    pub(crate) fn schedules(&self) -> SchedulesClient<Transport> {
+        SchedulesClient::new(self.transport.clone()).max_decoding_message_size(limits::ANSWER_BYTES_MAX)
     }
 
     pub(crate) fn address(&self) -> &Arc<str> {

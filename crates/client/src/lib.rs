@@ -38,6 +38,7 @@ mod failure;
 mod limits;
 mod outbox;
 mod publisher;
+mod schedules;
 mod wire;
 
 pub use client::Client;

@@ -9,6 +9,7 @@
 mod config;
 mod delegate;
 mod open;
+mod schedules;
 
 pub use config::{ClockChoice, Config, StoreChoice};
 pub use open::{Broker, OpenError};

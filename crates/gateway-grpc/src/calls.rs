@@ -1,7 +1,7 @@
 //! The calls of the contract by their paths, for labels: what is not among them is `unknown`.
 
 /// Every call, as `Service/Method` of `punctual.v1`.
-pub(crate) const CALLS: [&str; 38] = [
+pub(crate) const CALLS: [&str; 45] = [
     "Broker/Publish",
     "Broker/PublishStream",
     "Broker/Subscribe",
@@ -40,6 +40,13 @@ pub(crate) const CALLS: [&str; 38] = [
     "Admin/AdvanceClock",
     "Admin/AcceptClock",
     "Admin/GetStatus",
+    "Schedules/ListSchedules",
+    "Schedules/GetSchedule",
+    "Schedules/PutSchedule",
+    "Schedules/DeleteSchedule",
+    "Schedules/PauseSchedule",
+    "Schedules/ResumeSchedule",
+    "Schedules/TriggerSchedule",
 ];
 
 /// The label of a path.
@@ -70,6 +77,7 @@ mod tests {
             include_str!("../../../proto/punctual/v1/broker.proto"),
             include_str!("../../../proto/punctual/v1/messages.proto"),
             include_str!("../../../proto/punctual/v1/admin.proto"),
+            include_str!("../../../proto/punctual/v1/schedules.proto"),
         ];
         let mut calls = Vec::new();
         for line in files.iter().flat_map(|file| file.lines()) {

@@ -5,7 +5,10 @@ use std::{io, sync::Arc};
 use punctual_broker_api::{Access, Broker};
 use punctual_proto::{
     FILE_DESCRIPTOR_SET,
-    v1::{admin_server::AdminServer, broker_server::BrokerServer, messages_server::MessagesServer},
+    v1::{
+        admin_server::AdminServer, broker_server::BrokerServer, messages_server::MessagesServer,
+        schedules_server::SchedulesServer,
+    },
 };
 use tokio::{
     net::TcpListener,
@@ -17,7 +20,7 @@ use tonic_health::pb::health_server::HealthServer;
 
 use crate::{
     admin::AdminService, broker::BrokerService, context::Context, door::Door, health::HealthService,
-    incoming::Incoming, limits, messages::MessagesService, metrics::GrpcMetrics,
+    incoming::Incoming, limits, messages::MessagesService, metrics::GrpcMetrics, schedules::SchedulesService,
 };
 
 /// The gRPC door.
@@ -86,6 +89,7 @@ impl GrpcGateway {
         Ok(Routes::new(broker.max_decoding_message_size(request_bytes_max))
             .add_service(messages)
             .add_service(admin)
+            .add_service(SchedulesServer::new(SchedulesService::new(context.clone())))
             .add_service(HealthServer::new(HealthService::new(context.clone())))
             .add_service(reflection)
             .prepare())

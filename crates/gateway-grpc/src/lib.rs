@@ -19,6 +19,7 @@ pub mod limits;
 mod messages;
 mod metrics;
 mod publish;
+mod schedules;
 mod subscribe;
 
 pub use gateway::GrpcGateway;

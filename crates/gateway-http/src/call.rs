@@ -131,20 +131,6 @@ impl Call {
         matches!(self, Self::Live | Self::Ready | Self::ErrorPage)
     }
 
-    /// Whether it is part of the contract and not built yet.
-    pub(crate) const fn is_unsupported(self) -> bool {
-        matches!(
-            self,
-            Self::ListSchedules
-                | Self::GetSchedule
-                | Self::PutSchedule
-                | Self::DeleteSchedule
-                | Self::PauseSchedule
-                | Self::ResumeSchedule
-                | Self::TriggerSchedule
-        )
-    }
-
     pub(crate) const fn wants(self) -> Wants {
         match self {
             Self::Publish => Wants::Batch,
@@ -153,6 +139,7 @@ impl Call {
             | Self::PutTopic
             | Self::PutSubscription
             | Self::PutNamespace
+            | Self::PutSchedule
             | Self::Receive
             | Self::Ack
             | Self::Nack
@@ -183,7 +170,6 @@ impl Call {
             | Self::DeleteNamespace
             | Self::ListSchedules
             | Self::GetSchedule
-            | Self::PutSchedule
             | Self::DeleteSchedule
             | Self::PauseSchedule
             | Self::ResumeSchedule

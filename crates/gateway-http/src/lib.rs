@@ -26,6 +26,7 @@ mod path;
 mod query;
 mod refusal;
 mod request_id;
+mod schedule_settings;
 mod server;
 mod settings;
 mod stall;

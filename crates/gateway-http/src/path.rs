@@ -2,7 +2,8 @@
 
 use axum::extract::{RawPathParams, rejection::RawPathParamsRejection};
 use punctual_broker_api::{
-    Code, Error, Handle, MessageId, NameError, NamespaceName, SubscriptionName, SubscriptionPath, TopicName, TopicPath,
+    Code, Error, Handle, MessageId, NameError, NamespaceName, ScheduleName, SchedulePath, SubscriptionName,
+    SubscriptionPath, TopicName, TopicPath,
 };
 
 use crate::json::{Fields, read};
@@ -45,6 +46,10 @@ impl Captures {
     pub(crate) fn subscription(&self) -> Result<SubscriptionPath, Error> {
         let subscription = self.name("subscription", SubscriptionName::parse)?;
         Ok(SubscriptionPath { topic: self.topic()?, subscription })
+    }
+
+    pub(crate) fn schedule(&self) -> Result<SchedulePath, Error> {
+        Ok(SchedulePath { namespace: self.namespace()?, schedule: self.name("schedule", ScheduleName::parse)? })
     }
 
     /// The message: by `{id}`, or by `{key}` with the query's `ordering_key`.

@@ -31,8 +31,9 @@ pub(crate) struct Refusal<'e> {
     error: Fault<'e>,
 }
 
+/// E of the contract.
 #[derive(Serialize)]
-struct Fault<'e> {
+pub(crate) struct Fault<'e> {
     code: &'static str,
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -46,20 +47,24 @@ struct Fault<'e> {
     retry_after_ms: Option<u64>,
 }
 
+impl<'e> Fault<'e> {
+    pub(crate) fn of(error: &'e Error, request_id: &'e str) -> Self {
+        Self {
+            code: error.code.slug(),
+            kind: error.kind().as_str(),
+            field: error.field.as_deref(),
+            message: &error.message,
+            hint: error.hint.as_deref(),
+            doc_url: error.doc_url(),
+            request_id,
+            retry_after_ms: error.retry_after_ms,
+        }
+    }
+}
+
 impl<'e> Refusal<'e> {
     pub(crate) fn new(error: &'e Error, request_id: &'e str) -> Self {
-        Self {
-            error: Fault {
-                code: error.code.slug(),
-                kind: error.kind().as_str(),
-                field: error.field.as_deref(),
-                message: &error.message,
-                hint: error.hint.as_deref(),
-                doc_url: error.doc_url(),
-                request_id,
-                retry_after_ms: error.retry_after_ms,
-            },
-        }
+        Self { error: Fault::of(error, request_id) }
     }
 }
 

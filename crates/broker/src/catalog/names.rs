@@ -15,7 +15,9 @@ use punctual_types::{
     placement,
 };
 
-use super::{Counters, Entry, NamespaceEntry, SubscriptionEntry, TopicEntry, decode};
+use super::{
+    Counters, Entry, NamespaceEntry, Schedules, SubscriptionEntry, TopicEntry, decode, schedule_entry::decode_schedule,
+};
 use crate::shard::{AnswerWhen, SubscriptionAt};
 
 /// A topic. Immutable: a change makes a new one.
@@ -139,6 +141,7 @@ pub(crate) struct Namespace {
 pub(crate) struct Catalog {
     pub(crate) namespaces: BTreeMap<NamespaceName, Namespace>,
     pub(crate) counters: Counters,
+    pub(crate) schedules: Schedules,
 }
 
 impl Catalog {
@@ -152,7 +155,12 @@ impl Catalog {
         let mut names: BTreeMap<TopicNumber, (NamespaceName, TopicName)> = BTreeMap::new();
         let orphan = |what: &str| FormatError { what: "catalog", detail: format!("{what} belongs to nothing") };
         // Entries come in the order of their families: counters, namespaces, topics, subscriptions.
+        let mut schedules = Vec::new();
         for (key, value) in pieces {
+            if let Some(state) = decode_schedule(&key, &value)? {
+                schedules.push(state);
+                continue;
+            }
             match decode(&key, value)? {
                 Entry::Counters(counters) => catalog.counters = counters,
                 Entry::Namespace(NamespaceEntry { name, settings }) => {
@@ -187,6 +195,7 @@ impl Catalog {
                 }
             }
         }
+        catalog.schedules = Schedules::load(schedules);
         Ok(catalog)
     }
 

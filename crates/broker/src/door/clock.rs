@@ -22,21 +22,30 @@ impl Inner {
             Error::new(Code::InvalidField, format!("cannot advance the clock by {by}: that ends after the year 9999"))
                 .with_field("by")
         })?;
-        self.shards.settle().await;
+        self.do_what_is_due().await?;
         for _ in 0..STOPS_MAX {
-            match self.shards.next_wake().await.filter(|wake| *wake < end) {
+            let next = [self.shards.next_wake().await, self.next_run()].into_iter().flatten().min();
+            match next.filter(|wake| *wake < end) {
                 Some(wake) if wake > self.clock.now().floor => clock.advance_to(wake),
                 Some(_) | None => break,
             }
-            self.shards.settle().await;
+            self.do_what_is_due().await?;
         }
         clock.advance_to(end);
-        self.shards.settle().await;
+        self.do_what_is_due().await?;
         Ok(self.clock.view())
+    }
+
+    /// Does what is due: publishes the runs of schedules, and offers what crosses the lines.
+    async fn do_what_is_due(self: &Arc<Self>) -> Result<(), Error> {
+        self.run_schedules().await?;
+        self.shards.settle().await;
+        Ok(())
     }
 
     pub(super) async fn accept_clock(self: &Arc<Self>) -> Result<ClockView, Error> {
         self.clock.accept();
+        self.runner.schedules_changed();
         Ok(self.clock.view())
     }
 }

@@ -17,6 +17,9 @@ mod publish;
 mod receive;
 mod redrive;
 mod resolve;
+mod schedule_runner;
+mod schedule_settings;
+mod schedules;
 mod settle;
 mod subscriptions;
 mod topics;
@@ -64,6 +67,8 @@ pub(crate) struct Inner {
     pub(crate) disk_looked_at_ms: AtomicU64,
     /// Bytes that may have been written since.
     pub(crate) disk_written: AtomicU64,
+    /// What runs recurring schedules.
+    runner: schedule_runner::Runner,
 }
 
 impl Broker {
@@ -269,5 +274,39 @@ impl api::Broker for Broker {
 
     fn limits(&self) -> Limits {
         self.inner.limits
+    }
+}
+
+impl api::Schedules for Broker {
+    fn list_schedules(
+        &self,
+        namespace: NamespaceName,
+        page: api::PageRequest,
+    ) -> Reply<'_, api::Page<api::ScheduleView>> {
+        Box::pin(self.inner.list_schedules(namespace, page))
+    }
+
+    fn get_schedule(&self, schedule: api::SchedulePath) -> Reply<'_, api::ScheduleView> {
+        Box::pin(self.inner.get_schedule(schedule))
+    }
+
+    fn put_schedule(
+        &self,
+        schedule: api::SchedulePath,
+        patch: api::SchedulePatch,
+    ) -> Reply<'_, api::Put<api::ScheduleView>> {
+        Box::pin(self.inner.put_schedule(schedule, patch))
+    }
+
+    fn delete_schedule(&self, schedule: api::SchedulePath) -> Reply<'_, ()> {
+        Box::pin(self.inner.delete_schedule(schedule))
+    }
+
+    fn set_schedule_paused(&self, schedule: api::SchedulePath, paused: bool) -> Reply<'_, api::ScheduleView> {
+        Box::pin(self.inner.set_schedule_paused(schedule, paused))
+    }
+
+    fn trigger_schedule(&self, schedule: api::SchedulePath) -> Reply<'_, api::ScheduleView> {
+        Box::pin(self.inner.trigger_schedule(schedule))
     }
 }

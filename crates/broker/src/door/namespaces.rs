@@ -63,6 +63,7 @@ impl Inner {
                 let namespace = catalog.namespace(&name)?;
                 (namespace.topics.values().cloned().collect::<Vec<_>>(), namespace.settings.clone())
             };
+            inner.delete_schedules(&name).await?;
             inner.delete_topics(topics).await?;
             inner.keep(vec![forget(&Entry::Namespace(NamespaceEntry { name: name.clone(), settings }))]).await?;
             inner.catalog_mut().namespaces.remove(&name);

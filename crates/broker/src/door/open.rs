@@ -16,7 +16,7 @@ use punctual_core::{
 use punctual_store_api::{ShardStore, Store, StoreError};
 use punctual_types::{Now, ShardNumber, SubscriptionNumber};
 
-use super::{Broker, Inner};
+use super::{Broker, Inner, schedule_runner::Runner};
 use crate::{
     catalog::Catalog,
     clock::{Clock, ClockConfig, LastServed},
@@ -178,6 +178,7 @@ impl Broker {
         let workers = config.workers.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from));
         let shards_config = ShardsConfig { clock: clock.clone(), metrics: metrics.clone(), workers };
         let shards = Arc::new(Shards::start(shards_config, loaded.shards)?);
+        let runner = Runner::new(&clock);
         let inner = Inner {
             store: config.store,
             shards,
@@ -195,8 +196,11 @@ impl Broker {
             disk_full: AtomicBool::new(false),
             disk_looked_at_ms: AtomicU64::new(0),
             disk_written: AtomicU64::new(0),
+            runner,
         };
-        Ok(Self { inner: Arc::new(inner) })
+        let inner = Arc::new(inner);
+        Runner::start(&inner);
+        Ok(Self { inner })
     }
 }
 

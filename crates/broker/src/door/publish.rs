@@ -140,7 +140,7 @@ impl Inner {
 
     /// The partition of a message: by its ordering key, else its key, else its dedup id, else the
     /// next in turn.
-    fn partition_of(&self, topic: &Topic, message: &NewMessage) -> PartitionId {
+    pub(super) fn partition_of(&self, topic: &Topic, message: &NewMessage) -> PartitionId {
         let handle = message.ordering_key.as_ref().or(message.key.as_ref()).or(message.dedup_id.as_ref());
         let partition = match handle {
             _ if topic.settings.partitions == 1 => 0,
@@ -177,7 +177,7 @@ impl Inner {
     }
 }
 
-fn item_of(message: NewMessage, due: punctual_core::Due) -> PublishItem {
+pub(super) fn item_of(message: NewMessage, due: punctual_core::Due) -> PublishItem {
     PublishItem {
         due,
         body: message.body,

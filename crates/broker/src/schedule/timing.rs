@@ -11,6 +11,8 @@ pub(crate) enum Rhythm {
     Cron(CronTimes),
     /// A whole number of periods after a time, that time included.
     Every { period: DelayMs, from: Time },
+    /// Nothing: what it followed cannot be read any more.
+    Never,
 }
 
 /// When a schedule runs. Pure: the same times whoever asks, whenever, and after any restart.
@@ -37,6 +39,7 @@ impl Timing {
         let after = self.start.map_or(after, |start| after.max(before(start)));
         let next = match &self.rhythm {
             Rhythm::Cron(cron) => cron.next_after(after),
+            Rhythm::Never => None,
             Rhythm::Every { from, .. } if after < *from => Some(*from),
             Rhythm::Every { period, from } => {
                 let periods = after.since(*from).ms() / period.ms() + 1;

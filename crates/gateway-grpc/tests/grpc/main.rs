@@ -7,6 +7,7 @@ mod consumer;
 mod door;
 mod limits;
 mod publish_stream;
+mod schedules;
 mod subscribe_stream;
 mod support;
 mod tour;

@@ -6,6 +6,7 @@ mod clock;
 mod delivery;
 mod page;
 mod published;
+mod schedule;
 mod topic;
 mod view;
 
@@ -13,6 +14,7 @@ pub(crate) use clock::ClockAnswer;
 pub(crate) use delivery::DeliveryAnswer;
 pub(crate) use page::{Bucket, PageAnswer};
 pub(crate) use published::{PublishedAnswer, write_result};
+pub(crate) use schedule::ScheduleAnswer;
 pub(crate) use topic::{NamespaceAnswer, SubscriptionAnswer, TopicAnswer};
 pub(crate) use view::ViewAnswer;
 

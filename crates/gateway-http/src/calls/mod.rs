@@ -6,6 +6,7 @@ mod messages;
 mod namespaces;
 mod pages;
 mod publish;
+mod schedules;
 pub(crate) mod stream;
 mod subscriptions;
 mod topics;
@@ -15,7 +16,7 @@ use axum::{
     http::{Response, StatusCode},
 };
 use futures_util::future::BoxFuture;
-use punctual_broker_api::{Code, Error, PageRequest};
+use punctual_broker_api::{Error, PageRequest};
 use punctual_types::limits::PAGE_DEFAULT;
 
 use crate::{
@@ -64,6 +65,13 @@ pub(crate) fn call(call: Call, asked: Asked) -> BoxFuture<'static, Answer> {
         Call::GetNamespace => Box::pin(namespaces::get(asked)),
         Call::PutNamespace => Box::pin(namespaces::put(asked)),
         Call::DeleteNamespace => Box::pin(namespaces::delete(asked)),
+        Call::ListSchedules => Box::pin(schedules::list(asked)),
+        Call::GetSchedule => Box::pin(schedules::get(asked)),
+        Call::PutSchedule => Box::pin(schedules::put(asked)),
+        Call::DeleteSchedule => Box::pin(schedules::delete(asked)),
+        Call::PauseSchedule => Box::pin(schedules::set_paused(asked, true)),
+        Call::ResumeSchedule => Box::pin(schedules::set_paused(asked, false)),
+        Call::TriggerSchedule => Box::pin(schedules::trigger(asked)),
         Call::Clock => Box::pin(clock::show(asked)),
         Call::AdvanceClock => Box::pin(clock::advance(asked)),
         Call::AcceptClock => Box::pin(clock::accept(asked)),
@@ -73,20 +81,7 @@ pub(crate) fn call(call: Call, asked: Asked) -> BoxFuture<'static, Answer> {
         Call::OpenApi => Box::pin(pages::openapi(asked)),
         Call::ErrorPage => Box::pin(pages::error(asked)),
         Call::Home => Box::pin(pages::home(asked)),
-        Call::ListSchedules
-        | Call::GetSchedule
-        | Call::PutSchedule
-        | Call::DeleteSchedule
-        | Call::PauseSchedule
-        | Call::ResumeSchedule
-        | Call::TriggerSchedule => Box::pin(std::future::ready(Err(unsupported(call)))),
     }
-}
-
-/// The error for a call of the contract that is not built yet.
-fn unsupported(call: Call) -> Error {
-    assert!(call.is_unsupported(), "a call that is built was answered as not supported: {call:?}");
-    Error::new(Code::NotSupported, format!("this broker does not support the call `{}` yet", call.name()))
 }
 
 fn outcome(status: StatusCode, word: &'static str) -> Response<Body> {

@@ -4,6 +4,7 @@
 mod administration;
 mod messages;
 mod operation;
+mod schedules;
 
 use std::{collections::BTreeSet, sync::LazyLock};
 

@@ -1,6 +1,6 @@
 //! What the document says about each call: in a word, its query, its body, its answers.
 
-use super::{administration, messages};
+use super::{administration, messages, schedules};
 use crate::call::Call;
 
 /// A call as the document tells it.
@@ -84,25 +84,15 @@ pub(super) const ORDERING_KEY: Parameter =
 
 /// What the document says about a call; a test sees to it that there is something for each.
 pub(super) fn of(call: Call) -> Option<&'static Operation> {
-    if call.is_unsupported() {
-        return Some(&UNSUPPORTED);
-    }
     let headings = [
         messages::MESSAGES,
         messages::CONSUMING,
         administration::TOPICS,
         administration::SUBSCRIPTIONS,
         administration::NAMESPACES,
+        schedules::SCHEDULES,
         administration::CLOCK,
         administration::ABOUT,
     ];
     headings.into_iter().flatten().find(|(known, _)| *known == call).map(|(_, operation)| operation)
 }
-
-const UNSUPPORTED: Operation = Operation {
-    summary: "Part of the contract and not supported by this version: answers `not_supported`",
-    tag: "not supported yet",
-    query: &[],
-    body: None,
-    answers: &[],
-};

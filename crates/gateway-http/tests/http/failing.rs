@@ -68,6 +68,17 @@ macro_rules! unreachable_calls {
     };
 }
 
+impl Schedules for Failing {
+    unreachable_calls! {
+        list_schedules(NamespaceName, PageRequest) -> Page<ScheduleView>;
+        get_schedule(SchedulePath) -> ScheduleView;
+        put_schedule(SchedulePath, SchedulePatch) -> Put<ScheduleView>;
+        delete_schedule(SchedulePath) -> ();
+        set_schedule_paused(SchedulePath, bool) -> ScheduleView;
+        trigger_schedule(SchedulePath) -> ScheduleView;
+    }
+}
+
 impl Broker for Failing {
     unreachable_calls! {
         publish(TopicPath, Vec<NewMessage>) -> Vec<Result<Published, Error>>;

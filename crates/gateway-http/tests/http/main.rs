@@ -4,6 +4,7 @@ mod bad_input;
 mod connections;
 mod document;
 mod house;
+mod schedules;
 mod schema;
 mod stream;
 mod tour;

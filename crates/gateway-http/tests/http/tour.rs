@@ -16,13 +16,13 @@ pub(crate) struct Tourist {
 }
 
 impl Tourist {
-    async fn of(house: &House) -> Self {
+    pub(crate) async fn of(house: &House) -> Self {
         let mut wire = house.connect().await;
         let document = Document::fetch(&mut wire).await;
         Self { wire, document }
     }
 
-    async fn ask(&mut self, method: &str, path: &str, body: &Value, status: u16) -> Value {
+    pub(crate) async fn ask(&mut self, method: &str, path: &str, body: &Value, status: u16) -> Value {
         let body = if body.is_null() { String::new() } else { body.to_string() };
         let answer = self.raw(method, path, body.as_bytes(), status).await;
         answer.json()
@@ -40,7 +40,7 @@ impl Tourist {
     }
 }
 
-const NONE: Value = Value::Null;
+pub(crate) const NONE: Value = Value::Null;
 
 /// Publishes three messages, due after 15 minutes, 30 minutes and a second; answers their ids.
 async fn publish_three(tourist: &mut Tourist) -> Vec<String> {
@@ -308,22 +308,4 @@ async fn the_pages_around_the_broker_answer() {
     let metrics = tourist.raw("GET", "/metrics", b"", 200).await.text();
     assert!(metrics.contains("http_requests_total{call=\"error_page\",code=\"ok\"}"), "{metrics}");
     assert!(metrics.contains("http_requests_total{call=\"error_page\",code=\"route_not_found\"} 1"), "{metrics}");
-}
-
-#[tokio::test]
-async fn what_is_not_built_yet_is_refused_by_name() {
-    let house = House::open().await;
-    let mut tourist = Tourist::of(&house).await;
-    for (method, path) in [
-        ("GET", "/v1/schedules"),
-        ("GET", "/v1/namespaces/n/schedules/s"),
-        ("PUT", "/v1/schedules/s"),
-        ("DELETE", "/v1/schedules/s"),
-        ("POST", "/v1/schedules/s/pause"),
-        ("POST", "/v1/schedules/s/resume"),
-        ("POST", "/v1/schedules/s/trigger"),
-    ] {
-        let refused = tourist.ask(method, path, &NONE, 400).await;
-        assert_eq!(refused["error"]["code"], "not_supported", "{method} {path}");
-    }
 }

@@ -83,6 +83,7 @@ fn limits_into(limits: Limits) -> v1::Limits {
         receive_bytes_max: limits.receive_bytes_max,
         receive_wait_max_ms: delay_into(limits.receive_wait_max),
         disk_reserve_bytes: limits.disk_reserve_bytes,
+        schedules_max: wide(limits.schedules_max),
     }
 }
 
@@ -100,6 +101,7 @@ pub fn limits_from(limits: &v1::Limits) -> Result<Limits, Error> {
         batch_messages_max: narrow(limits.batch_messages_max),
         batch_bytes_max: narrow(limits.batch_bytes_max),
         topics_max: narrow(limits.topics_max),
+        schedules_max: narrow(limits.schedules_max),
         connections_max: narrow(limits.connections_max),
         receive_messages_max: limits.receive_messages_max,
         receive_bytes_max: limits.receive_bytes_max,

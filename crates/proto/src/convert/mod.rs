@@ -11,6 +11,7 @@ mod prepared;
 mod publish;
 mod receipts;
 mod redrive;
+mod schedules;
 mod settings;
 mod views;
 
@@ -31,6 +32,7 @@ pub use receipts::{
     nack_outcome_into, receipts_from, receipts_into, release_outcome_from, release_outcome_into,
 };
 pub use redrive::{ids_into, list_state_into, redrive_from, subscription_list_from};
+pub use schedules::{schedule_from, schedule_patch_from, schedule_patch_into, schedule_view_from, schedule_view_into};
 pub use settings::{
     namespace_patch_from, namespace_patch_into, subscription_patch_from, subscription_patch_into, topic_patch_from,
     topic_patch_into,

@@ -10,11 +10,11 @@ use super::{delay_from, delay_into, echo, exclusive, invalid_field, time_from, t
 use crate::v1;
 
 /// The names that a change resets, while they are being found again among the settings' fields.
-struct Resets(Vec<String>);
+pub(super) struct Resets(Vec<String>);
 
 impl Resets {
     /// The names may end in the unit that their field ends in.
-    fn new(names: Vec<String>) -> Self {
+    pub(super) fn new(names: Vec<String>) -> Self {
         Self(names.into_iter().map(|name| name.strip_suffix("_ms").map(str::to_owned).unwrap_or(name)).collect())
     }
 
@@ -25,7 +25,7 @@ impl Resets {
     }
 
     /// The change of a field: its value, or its name among the resets.
-    fn patch<T>(&mut self, field: &str, value: Option<T>) -> Result<Patch<T>, Error> {
+    pub(super) fn patch<T>(&mut self, field: &str, value: Option<T>) -> Result<Patch<T>, Error> {
         match (self.take(field), value) {
             (true, Some(_)) => Err(exclusive(field, "a field is either set or reset, not both")),
             (true, None) => Ok(Patch::Reset),
@@ -34,13 +34,13 @@ impl Resets {
         }
     }
 
-    fn duration(&mut self, field: &str, ms: Option<i64>) -> Result<Patch<DelayMs>, Error> {
+    pub(super) fn duration(&mut self, field: &str, ms: Option<i64>) -> Result<Patch<DelayMs>, Error> {
         let value = ms.map(|ms| delay_from(field, ms)).transpose()?;
         self.patch(field, value)
     }
 
     /// Whether every name was one of a field.
-    fn finish(self) -> Result<(), Error> {
+    pub(super) fn finish(self) -> Result<(), Error> {
         match self.0.into_iter().next() {
             None => Ok(()),
             Some(name) => Err(Error::new(Code::UnknownField, format!("cannot reset `{}`: no such field", echo(&name)))
@@ -51,10 +51,10 @@ impl Resets {
 
 /// The other way: what a patch sets, and the names of what it resets.
 #[derive(Default)]
-struct Written(Vec<String>);
+pub(super) struct Written(Vec<String>);
 
 impl Written {
-    fn set<T>(&mut self, field: &str, patch: Patch<T>) -> Option<T> {
+    pub(super) fn set<T>(&mut self, field: &str, patch: Patch<T>) -> Option<T> {
         match patch {
             Patch::Keep => None,
             Patch::Set(value) => Some(value),
@@ -63,6 +63,10 @@ impl Written {
                 None
             }
         }
+    }
+
+    pub(super) fn into_names(self) -> Vec<String> {
+        self.0
     }
 }
 

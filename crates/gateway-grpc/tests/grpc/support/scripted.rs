@@ -154,6 +154,32 @@ impl Drop for ScriptedConsumer {
     }
 }
 
+impl Schedules for Scripted {
+    fn list_schedules(&self, _: NamespaceName, _: PageRequest) -> Reply<'_, Page<ScheduleView>> {
+        self.refuse()
+    }
+
+    fn get_schedule(&self, _: SchedulePath) -> Reply<'_, ScheduleView> {
+        self.refuse()
+    }
+
+    fn put_schedule(&self, _: SchedulePath, _: SchedulePatch) -> Reply<'_, Put<ScheduleView>> {
+        self.refuse()
+    }
+
+    fn delete_schedule(&self, _: SchedulePath) -> Reply<'_, ()> {
+        self.refuse()
+    }
+
+    fn set_schedule_paused(&self, _: SchedulePath, _: bool) -> Reply<'_, ScheduleView> {
+        self.refuse()
+    }
+
+    fn trigger_schedule(&self, _: SchedulePath) -> Reply<'_, ScheduleView> {
+        self.refuse()
+    }
+}
+
 impl Broker for Scripted {
     /// Answers every message with its body as its id. A topic named after a code is refused with it.
     fn publish(&self, topic: TopicPath, messages: Vec<NewMessage>) -> Reply<'_, Vec<Result<Published, Error>>> {
