@@ -18,13 +18,13 @@ mod state;
 
 pub use command::{
     Answer, CancelAnswer, Command, Crossed, DeliverNowAnswer, Delivered, ExtendAnswer, FoundMessage, Leased,
-    MessageHandle, NackAnswer, NackItem, PublishAnswer, PublishItem, PublishRefusal, Refused, RescheduleAnswer,
-    SettleAnswer, SubscriptionProgress, SubscriptionStart,
+    LogOffsets, LogRead, MessageHandle, NackAnswer, NackItem, Prepare, PreparedAnswer, PublishAnswer, PublishItem,
+    PublishRefusal, Refused, RescheduleAnswer, SettleAnswer, SubscriptionProgress, SubscriptionStart,
 };
 pub use facts::Facts;
 pub use filter::{Filter, FilterError};
 pub use hash::HandleHash;
 pub use state::{
     BreakerRules, BreakerState, Due, LeaseRef, OnExpiry, OnKeyConflict, Pace, PartitionId, PartitionStats, Retry,
-    Shard, ShardClock, ShardConfig, SubscriptionRules, SubscriptionStats, TopicRules,
+    Shard, ShardClock, ShardConfig, SubscriptionKind, SubscriptionRules, SubscriptionStats, TopicRules,
 };

@@ -16,6 +16,8 @@ pub enum IndexKind {
     Dedup = 2,
     /// From a message's own reference, for those that were moved, cancelled or delivered early.
     Message = 3,
+    /// From a prepared message's own reference, to what was decided over it.
+    Decision = 4,
 }
 
 /// An index entry's place.

@@ -72,6 +72,14 @@ pub const ANCHOR_EVERY: u64 = 1024;
 pub const EXPIRE_PIECE_MAX: u32 = 100;
 /// Records that one piece of what a topic's retention ends deals with at most.
 pub const RETAIN_PIECE_MAX: u32 = 1000;
+/// Prepared messages that one piece asks after at most.
+pub const CHECK_PIECE_MAX: u32 = 100;
+/// Shortest time until a prepared message is asked after: an answer takes a moment.
+pub const PREPARE_TIMEOUT_MIN: DelayMs = DelayMs::from_secs(1);
+/// Longest: what was decided is remembered for a day, and who is asked later could not tell.
+pub const PREPARE_TIMEOUT_MAX: DelayMs = DelayMs::from_secs(24 * 3600);
+/// Most often that a prepared message is asked after before it is rolled back.
+pub const PREPARE_CHECKS_MAX: u32 = 100;
 /// Records that one piece of a range cancel removes at most.
 pub const CANCEL_PIECE_MAX: u32 = 1000;
 /// Shards of a data directory that names no number.

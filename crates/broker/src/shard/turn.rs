@@ -220,13 +220,13 @@ impl Worker {
             for timeline in due.into_iter().take(ADVANCES_MAX) {
                 match timeline.lane {
                     Lane::Priority(_) | Lane::Retry(_) => self.advance(seat, timeline, now).await?,
-                    Lane::Expiry => self.do_piece(seat, Command::Expire { timeline }, now).await?,
-                    Lane::Check => {}
+                    Lane::Expiry => self.do_piece(seat, timeline, Command::Expire { timeline }, now).await?,
+                    Lane::Check => self.do_piece(seat, timeline, Command::Check { timeline }, now).await?,
                 }
             }
             let Some(place) = self.seats.get(seat) else { return Ok(()) };
             for timeline in place.shard.due_retentions(now.floor).into_iter().take(ADVANCES_MAX) {
-                self.do_piece(seat, Command::Retain { timeline }, now).await?;
+                self.do_piece(seat, timeline, Command::Retain { timeline }, now).await?;
             }
         }
         let Some(place) = self.seats.get(seat) else { return Ok(()) };
@@ -256,10 +256,20 @@ impl Worker {
     }
 
     /// Does a bounded piece of what has come to its time. What it wrote (a dead letter, a mark) may be due
-    /// at once, and there may be another piece: the next turn sees to both.
-    async fn do_piece(&mut self, seat: usize, command: Command, now: Now) -> Result<(), StoreError> {
+    /// at once, what it settled may have held others of its key back, and there may be another piece: the
+    /// next turn sees to all of that.
+    async fn do_piece(
+        &mut self,
+        seat: usize,
+        timeline: TimelineId,
+        command: Command,
+        now: Now,
+    ) -> Result<(), StoreError> {
         self.ask_own(seat, command, now).await?;
         self.commit(seat).await?;
+        if let Some(place) = self.seats.get(seat) {
+            self.offers.mark_partition_hungry(place.shard.number(), timeline.into());
+        }
         self.unfinished = true;
         Ok(())
     }

@@ -3,8 +3,8 @@
 use punctual_types::{DelayMs, Position, Seq, SubscriptionNumber, TimelineId};
 
 use super::{
-    CancelAnswer, Crossed, DeliverNowAnswer, ExtendAnswer, FoundMessage, Leased, NackAnswer, PublishAnswer,
-    RescheduleAnswer, SettleAnswer,
+    CancelAnswer, Crossed, DeliverNowAnswer, ExtendAnswer, FoundMessage, Leased, LogOffsets, LogRead, NackAnswer,
+    PreparedAnswer, PublishAnswer, RescheduleAnswer, SettleAnswer,
 };
 use crate::state::{PartitionId, PartitionStats};
 
@@ -35,6 +35,14 @@ pub enum Answer {
     Rescheduled(Result<RescheduleAnswer, Refused>),
     /// To `DeliverNow`.
     DeliveredNow(DeliverNowAnswer),
+    /// To `LogOffsets`.
+    LogOffsets(LogOffsets),
+    /// To `ReadLog`.
+    LogRead(LogRead),
+    /// To `CommitOffset`: whether there is such an offset yet.
+    OffsetCommitted(bool),
+    /// To `Decide`.
+    Decided(PreparedAnswer),
     /// To `CancelRange`: how many went, and where to go on, if there may be more.
     RangeCancelled {
         /// How many.

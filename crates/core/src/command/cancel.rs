@@ -30,7 +30,11 @@ impl Shard {
                 self.count_cancelled(id, 1);
                 CancelAnswer::Cancelled
             }
-            Located::Decided { outcome: Outcome::Cancelled } => CancelAnswer::Cancelled,
+            Located::Prepared { standing, record } => {
+                self.roll_back(standing, &record, facts, now);
+                CancelAnswer::Cancelled
+            }
+            Located::Decided { outcome: Outcome::Cancelled | Outcome::RolledBack } => CancelAnswer::Cancelled,
             Located::Decided { outcome: Outcome::DeliveredNow } => CancelAnswer::TooLate,
             Located::Crossed => {
                 self.remember_crossed(id, handle, facts, now);

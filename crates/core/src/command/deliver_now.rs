@@ -32,7 +32,7 @@ impl Shard {
     ) -> Answer {
         Answer::DeliveredNow(match self.locate(id, handle, facts, now) {
             Located::Scheduled { standing, record } => {
-                self.move_to(standing, *record, now.floor, Outcome::DeliveredNow, facts, now);
+                self.move_to(standing, standing.timeline, *record, now.floor, Outcome::DeliveredNow, facts, now);
                 DeliverNowAnswer::DeliveredNow
             }
             Located::Decided { outcome: Outcome::DeliveredNow } => DeliverNowAnswer::DeliveredNow,
@@ -40,7 +40,7 @@ impl Shard {
                 self.remember_crossed(id, handle, facts, now);
                 DeliverNowAnswer::TooLate
             }
-            Located::Decided { .. } | Located::Unknown => DeliverNowAnswer::NotFound,
+            Located::Prepared { .. } | Located::Decided { .. } | Located::Unknown => DeliverNowAnswer::NotFound,
         })
     }
 }

@@ -14,16 +14,19 @@ impl Command {
         match self {
             Self::Advance { .. }
             | Self::Expire { .. }
+            | Self::Check { .. }
             | Self::Retain { .. }
             | Self::RaiseFloor { .. }
             | Self::Lease { .. }
             | Self::CancelRange { .. }
             | Self::Get { .. }
             | Self::Stats { .. }
+            | Self::LogOffsets { .. }
+            | Self::ReadLog { .. }
             | Self::Seek { .. } => true,
+            Self::Subscribe { start, .. } => matches!(start, super::SubscriptionStart::At(_)),
             Self::Configure { .. }
             | Self::DeletePartition { .. }
-            | Self::Subscribe { .. }
             | Self::Unsubscribe { .. }
             | Self::Publish { .. }
             | Self::Ack { .. }
@@ -35,6 +38,8 @@ impl Command {
             | Self::Cancel { .. }
             | Self::Reschedule { .. }
             | Self::DeliverNow { .. }
+            | Self::Decide { .. }
+            | Self::CommitOffset { .. }
             | Self::Line { .. }
             | Self::Lines { .. }
             | Self::Keep { .. } => false,
@@ -55,6 +60,15 @@ impl Shard {
                 self.advance_reads(*timeline, *values, now, facts, &mut wanted)
             }
             Command::Expire { timeline } => self.expire_reads(*timeline, now, facts, &mut wanted),
+            Command::Subscribe { partition, subscription, start, .. } => {
+                self.subscribe_reads(*partition, *subscription, *start, facts, &mut wanted);
+            }
+            Command::LogOffsets { partition, at, .. } => self.log_offsets_reads(*partition, *at, facts, &mut wanted),
+            Command::ReadLog { partition, from, max, bytes_max } => {
+                self.read_log_reads(*partition, *from, *max, *bytes_max, facts, &mut wanted);
+            }
+            Command::Check { timeline } => self.check_reads(*timeline, now, facts, &mut wanted),
+            Command::Decide { partition, message, .. } => self.decide_reads(*partition, *message, facts, &mut wanted),
             Command::Retain { timeline } => self.retain_reads(*timeline, now, facts, &mut wanted),
             Command::RaiseFloor { timeline } => self.raise_floor_reads(*timeline, now, facts, &mut wanted),
             Command::Lease { partition, subscription, lane, max, bytes_max, .. } => {
@@ -77,10 +91,10 @@ impl Shard {
             Command::Seek { partition, to, .. } => self.seek_reads(*partition, *to, facts, &mut wanted),
             Command::Configure { .. }
             | Command::DeletePartition { .. }
-            | Command::Subscribe { .. }
             | Command::Unsubscribe { .. }
             | Command::Ack { .. }
             | Command::Extend { .. }
+            | Command::CommitOffset { .. }
             | Command::Keep { .. }
             | Command::Line { .. }
             | Command::Lines { .. } => {}
@@ -96,12 +110,21 @@ impl Shard {
             Command::Configure { partition, rules } => self.configure(partition, rules, facts),
             Command::DeletePartition { partition } => self.delete_partition(partition, facts),
             Command::Subscribe { partition, subscription, rules, start } => {
-                self.subscribe(partition, subscription, rules, start)
+                self.subscribe(partition, subscription, rules, start, facts)
             }
             Command::Unsubscribe { partition, subscription } => self.unsubscribe(partition, subscription, facts),
             Command::Publish { partition, items, max_delay } => self.publish(partition, items, max_delay, facts, now),
             Command::Advance { timeline, durable, values } => self.advance(timeline, durable, values, facts, now),
             Command::Expire { timeline } => self.expire(timeline, facts, now),
+            Command::LogOffsets { partition, subscription, at } => self.log_offsets(partition, subscription, at, facts),
+            Command::ReadLog { partition, from, max, bytes_max } => {
+                self.read_log(partition, from, max, bytes_max, facts)
+            }
+            Command::CommitOffset { partition, subscription, offset } => {
+                self.commit_offset(partition, subscription, offset, facts)
+            }
+            Command::Check { timeline } => self.check(timeline, facts, now),
+            Command::Decide { partition, message, commit } => self.decide(partition, message, commit, facts, now),
             Command::Retain { timeline } => self.retain(timeline, facts, now),
             Command::RaiseFloor { timeline } => self.raise_floor_to_readers(timeline, facts, now),
             Command::Lease { partition, subscription, lane, consumer, max, bytes_max, lease } => {

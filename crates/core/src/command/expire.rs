@@ -5,13 +5,13 @@
 //! for everybody who is not done with it, and has it counted once. Who holds it may still ack it: then the
 //! mark is put again, for when the first lease ends.
 
-use punctual_types::{DelayMs, Lane, Now, Offset, Position, Read, SubscriptionNumber, Time, TimelineId, limits};
+use punctual_types::{DelayMs, Lane, Mark, Now, Offset, Position, Read, SubscriptionNumber, Time, TimelineId, limits};
 
 use super::{Answer, LeasePlace, fail::Letter};
 use crate::{
     Facts,
     format::{DeadLetter, ExpiryMark, MessageRecord, StateKey},
-    state::{Lease, OnExpiry, Overdue, PartitionId, Shard},
+    state::{Lease, OnExpiry, Overdue, PartitionId, Shard, SubscriptionKind},
 };
 
 /// Bytes of marks that a piece reads at most.
@@ -40,7 +40,9 @@ impl Shard {
         let mut expires = None;
         let position = self.insert(facts, id, due, |position| {
             let record = record(position);
-            expires = record.expires_at().map(|at| (at, record.message));
+            // A prepared message expires only once it is one.
+            let expires_at = record.expires_at().filter(|_| id.lane != Lane::Check);
+            expires = expires_at.map(|at| (at, record.message));
             record.encode()
         });
         if let Some((at, message)) = expires {
@@ -120,12 +122,18 @@ impl Shard {
 
     /// Moves a hidden timeline's line over records that were dealt with. They are dropped at once.
     pub(super) fn pass_over(&mut self, facts: &mut Facts, id: TimelineId, passed: &[Position]) {
-        let Some(last) = passed.last() else { return };
+        if let Some(last) = passed.last() {
+            self.move_line(facts, id, *last, passed.len() as u64);
+        }
+    }
+
+    /// Moves a hidden timeline's line, past so many records that are still counted.
+    pub(super) fn move_line(&mut self, facts: &mut Facts, id: TimelineId, last: Position, passed: u64) {
         let Some(timeline) = self.timeline_mut(id) else { return };
-        timeline.line.offset = Offset(timeline.line.offset.0 + passed.len() as u64);
-        timeline.line.position = *last;
+        assert!(timeline.scheduled >= passed, "more of {id:?} came due than it holds");
+        timeline.line = Mark { offset: Offset(timeline.line.offset.0 + passed), position: last };
         timeline.floor = timeline.line;
-        timeline.scheduled = timeline.scheduled.saturating_sub(passed.len() as u64);
+        timeline.scheduled -= passed;
         let mark = timeline.floor;
         self.raise_floor(facts, id, mark);
     }
@@ -174,7 +182,7 @@ impl Shard {
     /// Lets the floor of a timeline that nobody reads follow over what has expired right above it.
     fn pass_unread(&mut self, facts: &mut Facts, id: TimelineId, offset: Offset, position: Position) {
         let Some(timeline) = self.timeline_mut(id).filter(|it| it.floor.offset == offset) else { return };
-        timeline.floor = punctual_types::Mark { offset: offset.next(), position };
+        timeline.floor = Mark { offset: offset.next(), position };
         let mark = timeline.floor;
         self.raise_floor(facts, id, mark);
     }
@@ -209,6 +217,10 @@ impl Shard {
         for (number, subscription) in &partition.subscriptions {
             let Some(reader) = subscription.readers.get(&id.lane) else { continue };
             lapsed.unread = false;
+            // A stream is a log: what expires stays in it, and only retention ends it.
+            if subscription.rules.kind == SubscriptionKind::Stream {
+                continue;
+            }
             match reader.leases.get(&offset) {
                 _ if reader.acks.is_settled(offset) => {}
                 Some(lease) => {

@@ -163,7 +163,7 @@ impl Shard {
     }
 
     /// Lets the dead-letter topic find the copy by the message's own id, and counts it there.
-    fn remember_dead_letter(
+    pub(super) fn remember_dead_letter(
         &mut self,
         target: PartitionId,
         message: MessageRef,

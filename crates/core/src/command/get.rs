@@ -41,7 +41,7 @@ pub struct SubscriptionProgress {
 impl Shard {
     fn stands_at(&self, id: PartitionId, handle: &MessageHandle, facts: &Facts) -> Option<Standing> {
         let entry = facts.entry(self.handle_place(id, handle));
-        if entry.is_some_and(|entry| matches!(Outcome::of(&entry), Outcome::Cancelled | Outcome::Replaced)) {
+        if entry.is_some_and(|entry| Outcome::of(&entry).is_gone()) {
             return None;
         }
         let standing = self.standing(id, handle, facts)?;

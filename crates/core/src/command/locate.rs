@@ -41,6 +41,12 @@ pub(crate) enum Outcome {
     DeliveredNow = 4,
     /// It crossed the line, and somebody was told so.
     Crossed = 5,
+    /// It waits on the check timeline for its producer's decision.
+    Prepared = 6,
+    /// It was prepared, and the decision was to deliver it.
+    Committed = 7,
+    /// It was prepared, and the decision was that it never was.
+    RolledBack = 8,
 }
 
 impl Outcome {
@@ -51,6 +57,9 @@ impl Outcome {
             3 => Self::Replaced,
             4 => Self::DeliveredNow,
             5 => Self::Crossed,
+            6 => Self::Prepared,
+            7 => Self::Committed,
+            8 => Self::RolledBack,
             // Of values that no version wrote, the one that promises least.
             _ => Self::Cancelled,
         }
@@ -59,8 +68,32 @@ impl Outcome {
     /// Whether nothing but time decides over the message.
     pub(crate) fn is_pending(self) -> bool {
         match self {
-            Self::Scheduled | Self::Moved => true,
-            Self::Cancelled | Self::Replaced | Self::DeliveredNow | Self::Crossed => false,
+            Self::Scheduled | Self::Moved | Self::Prepared => true,
+            Self::Cancelled
+            | Self::Replaced
+            | Self::DeliveredNow
+            | Self::Crossed
+            | Self::Committed
+            | Self::RolledBack => false,
+        }
+    }
+
+    /// Whether the message is gone without having been delivered.
+    pub(crate) fn is_gone(self) -> bool {
+        matches!(self, Self::Cancelled | Self::Replaced | Self::RolledBack)
+    }
+
+    /// The lane on which the message of an entry stands.
+    pub(crate) fn lane_of(entry: &IndexEntry) -> Lane {
+        match Self::of(entry) {
+            Self::Prepared | Self::RolledBack => Lane::Check,
+            Self::Scheduled
+            | Self::Moved
+            | Self::Cancelled
+            | Self::Replaced
+            | Self::DeliveredNow
+            | Self::Crossed
+            | Self::Committed => Lane::Priority(entry.priority),
         }
     }
 
@@ -94,6 +127,8 @@ impl Standing {
 pub(crate) enum Located {
     /// Ahead of the line.
     Scheduled { standing: Standing, record: Box<MessageRecord> },
+    /// Waiting for its producer's decision.
+    Prepared { standing: Standing, record: Box<MessageRecord> },
     /// Behind the line.
     Crossed,
     /// It was decided over; still remembered.
@@ -115,7 +150,7 @@ impl Shard {
     /// Where the message stands by what the index says; whether it is there is another question.
     pub(super) fn standing(&self, id: PartitionId, handle: &MessageHandle, facts: &Facts) -> Option<Standing> {
         let by_entry = |message, entry: IndexEntry| {
-            let timeline = id.lane(Lane::Priority(entry.priority));
+            let timeline = id.lane(Outcome::lane_of(&entry));
             Standing { message, timeline, position: entry.position }
         };
         match (facts.entry(self.handle_place(id, handle)), handle) {
@@ -144,15 +179,20 @@ impl Shard {
         if let Some(entry) = entry {
             let outcome = Outcome::of(&entry);
             match outcome {
-                Outcome::Cancelled | Outcome::Replaced if now.floor < entry.expires_at => {
+                Outcome::Cancelled | Outcome::Replaced | Outcome::RolledBack if now.floor < entry.expires_at => {
                     return Located::Decided { outcome };
                 }
-                Outcome::Cancelled | Outcome::Replaced => return Located::Unknown,
+                Outcome::Cancelled | Outcome::Replaced | Outcome::RolledBack => return Located::Unknown,
                 Outcome::DeliveredNow if now.floor < kept_after(entry.at) || timeline.is_ahead(position) => {
                     return Located::Decided { outcome };
                 }
                 Outcome::Crossed if now.floor < kept_after(entry.at) => return Located::Crossed,
-                Outcome::Scheduled | Outcome::Moved | Outcome::DeliveredNow | Outcome::Crossed => {}
+                Outcome::Scheduled
+                | Outcome::Moved
+                | Outcome::DeliveredNow
+                | Outcome::Crossed
+                | Outcome::Prepared
+                | Outcome::Committed => {}
             }
             if self.is_forgotten(handle, &entry, timeline.is_ahead(position), now.floor) {
                 return Located::Unknown;
@@ -161,6 +201,9 @@ impl Shard {
         let record = facts.record(standing.timeline, position);
         if timeline.is_ahead(position) {
             return match record.cloned().map(MessageRecord::decode) {
+                Some(Ok(record)) if standing.timeline.lane == Lane::Check => {
+                    Located::Prepared { standing, record: Box::new(record) }
+                }
                 Some(Ok(record)) => Located::Scheduled { standing, record: Box::new(record) },
                 Some(Err(_)) | None => Located::Unknown,
             };
@@ -216,7 +259,7 @@ impl Shard {
         let entry = outcome.entry(standing, now.floor, expires_at);
         let place = self.message_place(id, message);
         self.pen.write(facts, Write::PutIndex { place, entry });
-        if let Some(key) = record.key.as_ref().filter(|_| has_own_handles(record)) {
+        if let Some(key) = record.key.as_ref().filter(|_| has_own_handles(id, record)) {
             let place = self.place(id, IndexKind::Key, key.as_bytes());
             // A message that was delivered now has given its key up before it crossed: where the
             // entry was read and is another's by now, it stays.
@@ -239,7 +282,7 @@ impl Shard {
         now: Now,
     ) {
         let id = PartitionId::from(standing.timeline);
-        let Some(dedup_id) = record.dedup_id.as_ref().filter(|_| has_own_handles(record)) else { return };
+        let Some(dedup_id) = record.dedup_id.as_ref().filter(|_| has_own_handles(id, record)) else { return };
         let place = self.place(id, IndexKind::Dedup, dedup_id.as_bytes());
         let expires_at = self.dedup_end(id, record).max(now.floor);
         let entry = outcome.entry(standing, record.published_at, expires_at);
@@ -252,25 +295,30 @@ impl Shard {
         record.published_at.saturating_add(window)
     }
 
-    /// Moves a scheduled message to another time, with everything it has; answers where it stands.
+    /// Moves a message to another time or timeline, with everything it has; answers where it stands.
+    #[expect(clippy::too_many_arguments, reason = "what moves, where to, and what every change is given")]
     pub(super) fn move_to(
         &mut self,
-        Standing { message, timeline, position }: Standing,
+        from: Standing,
+        timeline: TimelineId,
         mut record: MessageRecord,
         due: Time,
         outcome: Outcome,
         facts: &mut Facts,
         now: Now,
     ) -> Position {
-        self.remove(facts, timeline, position);
-        let handles = has_own_handles(&record).then(|| (record.key.clone(), record.dedup_id.clone()));
+        let (id, message) = (PartitionId::from(timeline), from.message);
+        self.remove(facts, from.timeline, from.position);
+        let handles = has_own_handles(id, &record).then(|| (record.key.clone(), record.dedup_id.clone()));
         let (key, dedup_id) = handles.unwrap_or_default();
         let (published_at, window_end) = (record.published_at, self.dedup_end(timeline.into(), &record));
         let moved = self.put_message(facts, timeline, due, |position| {
-            record.deliver_at = position.due;
+            // What is prepared keeps the time that it is to be delivered at, wherever it waits.
+            if record.prepared.is_none() {
+                record.deliver_at = position.due;
+            }
             record
         });
-        let id = PartitionId::from(timeline);
         let standing = Standing { message, timeline, position: moved };
         let place = self.message_place(id, message);
         let expires_at = moved.due.max(message.first.due).saturating_add(MOVED_KEPT);
@@ -283,7 +331,8 @@ impl Shard {
         if let Some(dedup_id) = dedup_id {
             let place = self.place(id, IndexKind::Dedup, dedup_id.as_bytes());
             // It stays a duplicate while scheduled, also past the window.
-            let entry = Outcome::Moved.entry(standing, published_at, window_end.max(kept_after(moved.due)));
+            let outcome = if outcome == Outcome::Prepared { outcome } else { Outcome::Moved };
+            let entry = outcome.entry(standing, published_at, window_end.max(kept_after(moved.due)));
             self.pen.write(facts, Write::PutIndex { place, entry });
         }
         moved
@@ -291,7 +340,7 @@ impl Shard {
 }
 
 /// Whether the key and the dedup id of a message are entries of the partition it lies in: those of
-/// a dead letter belong to the topic it was published to, and name other messages here.
-fn has_own_handles(record: &MessageRecord) -> bool {
-    record.dead_letter.is_none()
+/// a dead letter or of a copy in doubt belong to the topic it was published to, and name other messages here.
+fn has_own_handles(id: PartitionId, record: &MessageRecord) -> bool {
+    record.dead_letter.is_none() && record.message.topic == id.topic
 }

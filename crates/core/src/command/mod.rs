@@ -8,6 +8,7 @@ mod advance;
 mod answer;
 mod cancel;
 mod cancel_range;
+mod check;
 mod configure;
 mod deliver_now;
 mod disconnect;
@@ -21,8 +22,10 @@ mod keep;
 mod lease;
 mod lines;
 mod locate;
+mod log;
 mod nack;
 mod pick;
+mod prepared;
 mod publish;
 mod raise_floor;
 mod release;
@@ -33,7 +36,9 @@ mod stats;
 mod subscribe;
 
 use bytes::Bytes;
-use punctual_types::{ConsumerNumber, DelayMs, Lane, Now, Offset, Position, Seq, SubscriptionNumber, Time, TimelineId};
+use punctual_types::{
+    ConsumerNumber, DelayMs, Lane, MessageRef, Now, Offset, Position, Seq, SubscriptionNumber, Time, TimelineId,
+};
 
 pub use ack::SettleAnswer;
 pub use advance::Crossed;
@@ -44,8 +49,10 @@ pub use extend::ExtendAnswer;
 pub use get::{FoundMessage, SubscriptionProgress};
 pub use lease::{Delivered, Leased};
 pub use locate::MessageHandle;
+pub use log::{LogOffsets, LogRead};
 pub use nack::{NackAnswer, NackItem};
-pub use publish::{PublishAnswer, PublishItem, PublishRefusal};
+pub use prepared::PreparedAnswer;
+pub use publish::{Prepare, PublishAnswer, PublishItem, PublishRefusal};
 pub use reschedule::RescheduleAnswer;
 pub use subscribe::SubscriptionStart;
 
@@ -106,6 +113,49 @@ pub enum Command {
     Expire {
         /// The expiry timeline.
         timeline: TimelineId,
+    },
+    /// Take the next piece of the prepared messages whose check is due. Reads a window.
+    Check {
+        /// The check timeline.
+        timeline: TimelineId,
+    },
+    /// Which offsets a partition has. Reads a window.
+    LogOffsets {
+        /// Of which partition.
+        partition: PartitionId,
+        /// Whose commit is asked for.
+        subscription: Option<SubscriptionNumber>,
+        /// Which time's offset is asked for.
+        at: Option<Time>,
+    },
+    /// Read a partition by offset. Reads a window.
+    ReadLog {
+        /// Which partition.
+        partition: PartitionId,
+        /// From this offset, or the earliest.
+        from: Offset,
+        /// At most so many; at least 1.
+        max: u32,
+        /// Stop at so many bytes of records.
+        bytes_max: u64,
+    },
+    /// Set what a stream subscription has committed.
+    CommitOffset {
+        /// On which partition.
+        partition: PartitionId,
+        /// Which subscription.
+        subscription: SubscriptionNumber,
+        /// Everything below is done with.
+        offset: Offset,
+    },
+    /// Decide over a prepared message.
+    Decide {
+        /// In which partition.
+        partition: PartitionId,
+        /// Which message.
+        message: MessageRef,
+        /// Whether it is to be delivered; else it never was.
+        commit: bool,
     },
     /// End the next piece of what a timeline has kept for long enough. Reads a window.
     Retain {

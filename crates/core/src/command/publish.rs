@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Facts,
-    format::{MessageRecord, StateKey},
+    format::{MessageRecord, Prepared, StateKey},
     state::{Due, OnKeyConflict, PartitionId, Shard},
 };
 
@@ -36,6 +36,17 @@ pub struct PublishItem {
     pub priority: u8,
     /// How long after its due time it expires.
     pub expires_after: Option<DelayMs>,
+    /// Whether it waits for its producer's decision.
+    pub prepare: Option<Prepare>,
+}
+
+/// How long a prepared message may be in doubt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Prepare {
+    /// Until it is asked after, the first time and each time again.
+    pub timeout: DelayMs,
+    /// How often it is asked after before it is rolled back.
+    pub max_checks: u32,
 }
 
 /// What became of it.
@@ -46,6 +57,13 @@ pub enum PublishAnswer {
         /// As this.
         message: MessageRef,
         /// Due then.
+        due: Time,
+    },
+    /// It is stored, and waits for its producer's decision.
+    Prepared {
+        /// As this.
+        message: MessageRef,
+        /// Due then, if it is committed by then.
         due: Time,
     },
     /// An earlier one has its dedup id.
@@ -102,25 +120,24 @@ impl Shard {
 
     /// Whether the message of an entry is still ahead of the line.
     pub(crate) fn is_scheduled(&self, id: PartitionId, entry: &IndexEntry) -> bool {
-        let timeline = self.timeline(id.lane(Lane::Priority(entry.priority)));
+        let timeline = self.timeline(id.lane(Outcome::lane_of(entry)));
         Outcome::of(entry).is_pending() && timeline.is_some_and(|timeline| timeline.is_ahead(entry.position))
     }
 
     pub(super) fn publish_reads(&self, id: PartitionId, items: &[PublishItem], facts: &Facts, wanted: &mut Vec<Read>) {
         for item in items {
-            if let Some(dedup_id) = &item.dedup_id {
-                facts.want(wanted, Read::Lookup(self.place(id, IndexKind::Dedup, dedup_id.as_bytes())));
-            }
-            let Some(key) = &item.key else { continue };
-            let place = self.place(id, IndexKind::Key, key.as_bytes());
-            facts.want(wanted, Read::Lookup(place));
-            // What is replaced is read whole: its dedup id must learn of it.
-            if item.on_conflict == OnKeyConflict::Replace
-                && let Some(entry) = facts.entry(place)
-                && self.is_scheduled(id, &entry)
-            {
-                let timeline = id.lane(Lane::Priority(entry.priority));
-                facts.want(wanted, Read::Record { timeline, position: entry.position });
+            let handles = [(IndexKind::Dedup, &item.dedup_id), (IndexKind::Key, &item.key)];
+            for (kind, handle) in handles.into_iter().filter_map(|(kind, handle)| Some((kind, handle.as_ref()?))) {
+                let place = self.place(id, kind, handle.as_bytes());
+                facts.want(wanted, Read::Lookup(place));
+                let Some(entry) = facts.entry(place).filter(|entry| self.is_scheduled(id, entry)) else { continue };
+                // What is replaced is read whole: its dedup id must learn of it. What is prepared says in
+                // its record alone when it is to be due.
+                let replaced = kind == IndexKind::Key && item.on_conflict == OnKeyConflict::Replace;
+                if replaced || Outcome::of(&entry) == Outcome::Prepared {
+                    let timeline = id.lane(Outcome::lane_of(&entry));
+                    facts.want(wanted, Read::Record { timeline, position: entry.position });
+                }
             }
         }
     }
@@ -150,21 +167,24 @@ impl Shard {
         now: Now,
     ) -> PublishAnswer {
         let dedup = item.dedup_id.as_ref().map(|dedup_id| self.place(id, IndexKind::Dedup, dedup_id.as_bytes()));
+        // What was rolled back never was.
         if let Some(entry) = dedup.and_then(|place| facts.entry(place))
+            && Outcome::of(&entry) != Outcome::RolledBack
             && (now.floor < entry.at.saturating_add(window) || self.is_scheduled(id, &entry))
         {
-            return PublishAnswer::Duplicate { message: reference(id, &entry), due: entry.position.due };
+            return PublishAnswer::Duplicate { message: reference(id, &entry), due: due_of(id, &entry, facts) };
         }
         let key = item.key.as_ref().map(|key| self.place(id, IndexKind::Key, key.as_bytes()));
         let pending = key.and_then(|place| facts.entry(place)).filter(|entry| self.is_scheduled(id, entry));
         if let Some(entry) = pending {
-            let (message, due) = (reference(id, &entry), entry.position.due);
+            let (message, due) = (reference(id, &entry), due_of(id, &entry, facts));
             match item.on_conflict {
-                OnKeyConflict::Reject => {
+                OnKeyConflict::Keep => return PublishAnswer::Kept { message, due },
+                OnKeyConflict::Replace if Outcome::of(&entry) != Outcome::Prepared => {}
+                // Only its producer decides over what is prepared.
+                OnKeyConflict::Reject | OnKeyConflict::Replace => {
                     return PublishAnswer::Refused(PublishRefusal::KeyConflict { message, due });
                 }
-                OnKeyConflict::Keep => return PublishAnswer::Kept { message, due },
-                OnKeyConflict::Replace => {}
             }
         }
         let due = match decide_due(item.due, max_delay, now) {
@@ -174,19 +194,32 @@ impl Shard {
         if let Some(entry) = pending {
             self.replace(id, &entry, facts, now);
         }
+        let prepare = item.prepare;
         let message = self.insert_message(id, item, due, facts, now);
-        let (first, standing) = (message.first, Standing::first(message));
+        let lane = if prepare.is_some() { Lane::Check } else { message.timeline().lane };
+        let (first, standing) = (message.first, Standing { timeline: id.lane(lane), ..Standing::first(message) });
+        let outcome = if prepare.is_some() { Outcome::Prepared } else { Outcome::Scheduled };
+        if prepare.is_some() {
+            let entry = outcome.entry(standing, now.floor, first.due.saturating_add(super::locate::MOVED_KEPT));
+            self.pen.write(facts, Write::PutIndex { place: self.message_place(id, message), entry });
+        }
         if let Some(place) = dedup {
             let expires_at = now.floor.saturating_add(window).max(kept_after(first.due));
-            let entry = Outcome::Scheduled.entry(standing, now.floor, expires_at);
+            let entry = outcome.entry(standing, now.floor, expires_at);
             self.pen.write(facts, Write::PutIndex { place, entry });
         }
         if let Some(place) = key {
-            let entry = Outcome::Scheduled.entry(standing, now.floor, kept_after(first.due));
+            let entry = outcome.entry(standing, now.floor, kept_after(first.due));
             self.pen.write(facts, Write::PutIndex { place, entry });
         }
         match pending {
-            Some(entry) => PublishAnswer::Replaced { message, due: first.due, replaced: reference(id, &entry) },
+            // One that is prepared takes the place at once: who rolls it back has neither.
+            Some(entry) => PublishAnswer::Replaced {
+                message,
+                due: if prepare.is_some() { due } else { first.due },
+                replaced: reference(id, &entry),
+            },
+            None if prepare.is_some() => PublishAnswer::Prepared { message, due },
             None => PublishAnswer::Accepted { message, due: first.due },
         }
     }
@@ -201,8 +234,14 @@ impl Shard {
     ) -> MessageRef {
         let priority = item.priority;
         let reference = |first| MessageRef { topic: id.topic, partition: id.partition, priority, first };
-        self.read_lane(id, Lane::Priority(priority));
-        let position = self.put_message(facts, id.lane(Lane::Priority(priority)), due, |position| {
+        let (lane, stands) = match item.prepare {
+            Some(prepare) => (Lane::Check, now.ceil.saturating_add(prepare.timeout)),
+            None => (Lane::Priority(priority), due),
+        };
+        if item.prepare.is_none() {
+            self.read_lane(id, lane);
+        }
+        let position = self.put_message(facts, id.lane(lane), stands, |position| {
             let mut record = MessageRecord::new(reference(position), now.floor, item.body);
             record.key = item.key;
             record.dedup_id = item.dedup_id;
@@ -210,6 +249,10 @@ impl Shard {
             record.tag = item.tag;
             record.headers = item.headers;
             record.expires_after = item.expires_after;
+            if let Some(Prepare { timeout, max_checks }) = item.prepare {
+                record.deliver_at = due;
+                record.prepared = Some(Prepared { timeout, max_checks, checks: 0 });
+            }
             record
         });
         if let Some(partition) = self.partitions.get_mut(&id) {
@@ -243,6 +286,13 @@ impl Shard {
         }
         self.pen.touch(StateKey::PartitionTotals(id.topic, id.partition));
     }
+}
+
+/// When the message of an entry is or was due.
+fn due_of(id: PartitionId, entry: &IndexEntry, facts: &Facts) -> Time {
+    let prepared = Outcome::of(entry) == Outcome::Prepared;
+    let record = facts.record(id.lane(Outcome::lane_of(entry)), entry.position).filter(|_| prepared).cloned();
+    record.and_then(|bytes| MessageRecord::decode(bytes).ok()).map_or(entry.position.due, |record| record.deliver_at)
 }
 
 /// The message of an entry.

@@ -38,7 +38,7 @@ impl Shard {
         let due = decide_due(due, max_delay, now)?;
         Ok(match self.locate(id, handle, facts, now) {
             Located::Scheduled { standing, record } => {
-                let moved = self.move_to(standing, *record, due, Outcome::Moved, facts, now);
+                let moved = self.move_to(standing, standing.timeline, *record, due, Outcome::Moved, facts, now);
                 RescheduleAnswer::Rescheduled { due: moved.due }
             }
             Located::Decided { outcome: Outcome::DeliveredNow } => RescheduleAnswer::TooLate,
@@ -46,7 +46,7 @@ impl Shard {
                 self.remember_crossed(id, handle, facts, now);
                 RescheduleAnswer::TooLate
             }
-            Located::Decided { .. } | Located::Unknown => RescheduleAnswer::NotFound,
+            Located::Prepared { .. } | Located::Decided { .. } | Located::Unknown => RescheduleAnswer::NotFound,
         })
     }
 }

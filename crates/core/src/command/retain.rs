@@ -4,13 +4,13 @@
 //! so that what everybody is done with can be read again for a while. Both count from the due time, so a
 //! timeline has one deadline for both: a lower bound of when its first kept record comes to it.
 
-use punctual_types::{DelayMs, Lane, Mark, Now, Position, Read, Time, TimelineId, limits};
+use punctual_types::{DelayMs, Lane, Mark, Now, Offset, Position, Read, SubscriptionNumber, Time, TimelineId, limits};
 
 use super::Answer;
 use crate::{
     Facts,
-    format::MessageRecord,
-    state::{Overdue, Shard},
+    format::{MessageRecord, StateKey},
+    state::{Overdue, Shard, SubscriptionKind},
 };
 
 /// Bytes of records that a piece reads at most.
@@ -63,13 +63,15 @@ impl Shard {
             let held = self.timeline_mut(id).and_then(|it| it.overdue.remove(&offset)).unwrap_or_default();
             // What nobody reads and has expired by its own time was counted then.
             let counted = held.counted || (lapsed.unread && has_expired(record.value, now));
-            if lapsed.unsettled && !counted {
+            let unsettled = lapsed.unsettled || self.streams_at(id, offset).next().is_some();
+            if unsettled && !counted {
                 self.count_expired(id.into(), 1);
             }
             if lapsed.held_until.is_some() {
-                self.note_overdue(id, offset, Overdue { counted: counted || lapsed.unsettled, ..held });
+                self.note_overdue(id, offset, Overdue { counted: counted || unsettled, ..held });
             }
         }
+        self.move_streams(id, passed.offset);
         let next = self.first_after(id, passed.position);
         let next = next.and_then(|next| facts.records(&next).first()).map(|record| record.position.due);
         let retention = self.retention(id);
@@ -87,6 +89,27 @@ impl Shard {
             None => self.follow_floor(facts, id),
         }
         Answer::Done
+    }
+
+    /// Streams that have not committed past an offset.
+    fn streams_at(&self, id: TimelineId, offset: Offset) -> impl Iterator<Item = (SubscriptionNumber, Offset)> + '_ {
+        let subscriptions = self.partitions.get(&id.into()).into_iter().flat_map(|it| &it.subscriptions);
+        let streams = subscriptions.filter(|(_, it)| it.rules.kind == SubscriptionKind::Stream);
+        let floors = streams.filter_map(move |(number, it)| Some((*number, it.readers.get(&id.lane)?.acks.floor())));
+        floors.filter(move |(_, floor)| *floor <= offset)
+    }
+
+    /// Moves streams past what is kept no longer.
+    fn move_streams(&mut self, id: TimelineId, to: Offset) {
+        let Some(last) = to.0.checked_sub(1).map(Offset) else { return };
+        let behind: Vec<_> = self.streams_at(id, last).collect();
+        for (number, floor) in behind {
+            self.seek_reader(id, number, to);
+            if let Some(subscription) = self.subscription_mut(id.into(), number) {
+                subscription.totals.expired += to.0 - floor.0;
+            }
+            self.pen.touch(StateKey::SubscriptionTotals(id.topic, id.partition, number));
+        }
     }
 
     fn retention(&self, id: TimelineId) -> Option<DelayMs> {
@@ -155,7 +178,7 @@ impl Shard {
         let records = self.kept_window(id, now).map(|window| facts.take_records(&window)).unwrap_or_default();
         let Some(timeline) = self.timeline_mut(id) else { return Answer::Gone };
         if let Some(last) = records.last() {
-            let offset = punctual_types::Offset(timeline.floor.offset.0 + records.len() as u64);
+            let offset = Offset(timeline.floor.offset.0 + records.len() as u64);
             timeline.floor = Mark { offset, position: last.position };
             let mark = timeline.floor;
             self.raise_floor(facts, id, mark);

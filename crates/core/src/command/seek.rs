@@ -10,21 +10,33 @@ use crate::{
 };
 
 impl Shard {
-    fn first_due(&self, id: TimelineId, to: Time) -> Option<Read> {
+    pub(super) fn first_due(&self, id: TimelineId, to: Time) -> Option<Read> {
         let timeline = self.timeline(id)?;
         let after = Position::before(to).max(timeline.floor.position);
         let to = timeline.line.position;
         (after < to).then_some(Read::Window { timeline: id, after, to, limit: 1, bytes_max: 1, values: false })
     }
 
+    pub(super) fn first_due_reads(&self, id: TimelineId, to: Time, facts: &Facts, wanted: &mut Vec<Read>) {
+        let Some(window) = self.first_due(id, to) else { return };
+        facts.want(wanted, window);
+        if let Some(first) = facts.records(&window).first() {
+            facts.want(wanted, Read::OffsetOf { timeline: id, position: first.position });
+        }
+    }
+
+    /// The offset of the first message behind the line that was due at or after a time; `None` when
+    /// there is none.
+    pub(super) fn offset_due_from(&self, id: TimelineId, to: Time, facts: &Facts) -> Option<Offset> {
+        let window = self.first_due(id, to)?;
+        let position = facts.records(&window).first()?.position;
+        facts.offset(&Read::OffsetOf { timeline: id, position })
+    }
+
     pub(super) fn seek_reads(&self, id: PartitionId, to: Option<Time>, facts: &Facts, wanted: &mut Vec<Read>) {
         let Some(to) = to else { return };
         for timeline in self.published_lanes(id) {
-            let Some(window) = self.first_due(timeline, to) else { continue };
-            facts.want(wanted, window);
-            if let Some(first) = facts.records(&window).first() {
-                facts.want(wanted, Read::OffsetOf { timeline, position: first.position });
-            }
+            self.first_due_reads(timeline, to, facts, wanted);
         }
     }
 
@@ -41,10 +53,7 @@ impl Shard {
         }
         for timeline_id in self.published_lanes(id) {
             let Some(timeline) = self.timeline(timeline_id) else { continue };
-            let first =
-                to.and_then(|to| self.first_due(timeline_id, to)).and_then(|window| facts.records(&window).first());
-            let offset = first
-                .and_then(|record| facts.offset(&Read::OffsetOf { timeline: timeline_id, position: record.position }));
+            let offset = to.and_then(|to| self.offset_due_from(timeline_id, to, facts));
             let floor = offset.unwrap_or(timeline.line.offset).max(timeline.floor.offset);
             self.seek_reader(timeline_id, number, floor);
             self.look_again(timeline_id);
@@ -53,7 +62,7 @@ impl Shard {
         Answer::Done
     }
 
-    fn seek_reader(&mut self, id: TimelineId, number: SubscriptionNumber, floor: Offset) {
+    pub(super) fn seek_reader(&mut self, id: TimelineId, number: SubscriptionNumber, floor: Offset) {
         let Some(reader) = self.reader(id, number) else { return };
         let pieces: Vec<_> = reader.pieces(id, number).collect();
         self.forget_deadlines(id, number);

@@ -1,6 +1,6 @@
 //! Making, changing and forgetting a subscription.
 
-use punctual_types::{Lane, Mark, Offset, Position, SubscriptionNumber};
+use punctual_types::{Lane, Mark, Offset, Position, Read, SubscriptionNumber, Time, TimelineId};
 
 use super::Answer;
 use crate::{
@@ -16,9 +16,38 @@ pub enum SubscriptionStart {
     Earliest,
     /// With what comes due from now on.
     Latest,
+    /// With the first message due at or after this; with the oldest where that was not looked up.
+    At(Time),
 }
 
 impl Shard {
+    pub(super) fn subscribe_reads(
+        &self,
+        id: PartitionId,
+        number: SubscriptionNumber,
+        start: SubscriptionStart,
+        facts: &Facts,
+        wanted: &mut Vec<Read>,
+    ) {
+        if let SubscriptionStart::At(time) = start
+            && self.subscription(id, number).is_none()
+        {
+            self.seek_reads(id, Some(time), facts, wanted);
+        }
+    }
+
+    fn starts_at(&self, id: TimelineId, start: SubscriptionStart, facts: &Facts) -> Offset {
+        let (line, floor) = self.timeline(id).map_or_else(Default::default, |it| (it.line.offset, it.floor.offset));
+        match start {
+            SubscriptionStart::Earliest => floor,
+            SubscriptionStart::Latest => line,
+            SubscriptionStart::At(time) => {
+                let looked_up = self.first_due(id, time).is_none_or(|window| facts.knows(&window));
+                self.offset_due_from(id, time, facts).unwrap_or(if looked_up { line } else { floor })
+            }
+        }
+    }
+
     /// Idempotent: a subscription that is there only takes the settings.
     pub(super) fn subscribe(
         &mut self,
@@ -26,30 +55,27 @@ impl Shard {
         number: SubscriptionNumber,
         rules: SubscriptionRules,
         start: SubscriptionStart,
+        facts: &Facts,
     ) -> Answer {
         let Some(partition) = self.partitions.get_mut(&id) else { return Answer::Gone };
         // Every partition has its main timeline from here on, so that the reader has a place.
         partition.timelines.entry(Lane::MAIN).or_default();
-        let published: Vec<_> = partition
-            .timelines
-            .iter()
-            .filter(|(lane, _)| matches!(lane, Lane::Priority(_)))
-            .map(|(lane, it)| (*lane, it.line, it.floor))
+        let published: Vec<_> = self
+            .published_lanes(id)
+            .into_iter()
+            .map(|timeline| (timeline.lane, self.starts_at(timeline, start, facts)))
             .collect();
+        let Some(partition) = self.partitions.get_mut(&id) else { return Answer::Gone };
         let subscription = partition.subscriptions.entry(number).or_default();
         if subscription.rules.breaker != rules.breaker {
             subscription.breaker = Default::default();
         }
         subscription.rules = rules;
         let mut begun = Vec::new();
-        for (lane, line, floor) in published {
+        for (lane, from) in published {
             if subscription.readers.contains_key(&lane) {
                 continue;
             }
-            let from = match start {
-                SubscriptionStart::Earliest => floor.offset,
-                SubscriptionStart::Latest => line.offset,
-            };
             subscription.reader(lane, from).began_at = self.meta.time;
             self.pen.touch(StateKey::Timeline(id.lane(lane)));
             self.pen.touch(StateKey::Reader(id.lane(lane), number));

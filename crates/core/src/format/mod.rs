@@ -13,7 +13,7 @@ pub mod subscription_totals;
 pub mod timeline_state;
 
 pub use expiry_mark::ExpiryMark;
-pub use record::{DeadLetter, MessageRecord};
+pub use record::{DeadLetter, MessageRecord, Prepared};
 pub use state_key::StateKey;
 
 /// Stored bytes that are not what this version writes.

@@ -33,6 +33,9 @@ const BODY: u8 = 16;
 const DEAD_ATTEMPTS: u8 = 17;
 const DEAD_FIRST_DELIVERED_AT: u8 = 18;
 const DEAD_LAST_ERROR: u8 = 19;
+const CHECKS: u8 = 20;
+const PREPARE_TIMEOUT: u8 = 21;
+const CHECKS_MAX: u8 = 22;
 
 /// Where a message that lies in a dead-letter topic failed. The reason is `core`'s number for it: 1 attempts exhausted, 2 expired.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -60,6 +63,17 @@ impl DeadLetter {
     fn bytes(&self) -> usize {
         64 + self.topic.len() + self.subscription.len() + self.last_error.as_ref().map_or(0, String::len)
     }
+}
+
+/// How a message that waits for its producer's decision is asked after.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Prepared {
+    /// How long it may be in doubt until it is asked after, the first time and each time again.
+    pub timeout: DelayMs,
+    /// How often it is asked after before it is rolled back.
+    pub max_checks: u32,
+    /// How often it was asked after.
+    pub checks: u32,
 }
 
 /// A stored message.
@@ -91,6 +105,8 @@ pub struct MessageRecord {
     pub last_error: Option<String>,
     /// Where it failed, if it is a dead letter.
     pub dead_letter: Option<DeadLetter>,
+    /// How it is asked after, while it waits for its producer's decision.
+    pub prepared: Option<Prepared>,
     /// The body.
     pub body: Bytes,
 }
@@ -113,6 +129,7 @@ impl MessageRecord {
             first_delivered_at: None,
             last_error: None,
             dead_letter: None,
+            prepared: None,
             body,
         }
     }
@@ -155,6 +172,11 @@ impl MessageRecord {
             out.number(DEAD_ATTEMPTS, dead.attempts.into());
             out.number(DEAD_FIRST_DELIVERED_AT, dead.first_delivered_at.map_or(0, Time::unix_ms));
             out.text(DEAD_LAST_ERROR, dead.last_error.as_deref());
+        }
+        if let Some(prepared) = &self.prepared {
+            out.number(CHECKS, prepared.checks.into());
+            out.bytes(PREPARE_TIMEOUT, &prepared.timeout.ms().to_be_bytes());
+            out.number(CHECKS_MAX, prepared.max_checks.into());
         }
         out.bytes(BODY, &self.body);
         out.finish()
@@ -213,6 +235,9 @@ impl MessageRecord {
             DEAD_ATTEMPTS => self.dead().attempts = u32::try_from(fields.as_number(value)?).map_err(|_| narrow())?,
             DEAD_FIRST_DELIVERED_AT => self.dead().first_delivered_at = Some(fields.as_time(value)?),
             DEAD_LAST_ERROR => self.dead().last_error = Some(fields.as_text(value)?),
+            CHECKS => self.prepared().checks = u32::try_from(fields.as_number(value)?).map_err(|_| narrow())?,
+            PREPARE_TIMEOUT => self.prepared().timeout = DelayMs::from_ms(fields.as_number(value)?),
+            CHECKS_MAX => self.prepared().max_checks = u32::try_from(fields.as_number(value)?).map_err(|_| narrow())?,
             // A field of a later version.
             _ => {}
         }
@@ -223,6 +248,10 @@ impl MessageRecord {
 impl MessageRecord {
     fn dead(&mut self) -> &mut DeadLetter {
         self.dead_letter.get_or_insert_default()
+    }
+
+    fn prepared(&mut self) -> &mut Prepared {
+        self.prepared.get_or_insert_default()
     }
 }
 

@@ -23,7 +23,7 @@ pub use breaker::{BreakerRules, BreakerState};
 pub(crate) use order::Turn;
 pub use pace::Pace;
 pub(crate) use reader::{Lease, Parked, Reader, Receipt as ReceiptState};
-pub use rules::{Due, OnExpiry, OnKeyConflict, Retry, SubscriptionRules, TopicRules};
+pub use rules::{Due, OnExpiry, OnKeyConflict, Retry, SubscriptionKind, SubscriptionRules, TopicRules};
 pub use shard::{LeaseRef, PartitionId, Shard, ShardClock, ShardConfig};
 pub use stats::{PartitionStats, SubscriptionStats};
 pub(crate) use subscription::Subscription;

@@ -51,7 +51,8 @@ impl Partition {
 
     pub(crate) fn stats(&self, now: Time) -> PartitionStats {
         let published = self.timelines.iter().filter(|(lane, _)| matches!(lane, Lane::Priority(_)));
-        let mut stats = PartitionStats { totals: self.totals, ..PartitionStats::default() };
+        let prepared = self.timelines.get(&Lane::Check).map_or(0, |timeline| timeline.scheduled);
+        let mut stats = PartitionStats { prepared, totals: self.totals, ..PartitionStats::default() };
         for (_, timeline) in published {
             stats.scheduled += timeline.scheduled;
             stats.retained += timeline.line.offset.0 - timeline.floor.offset.0;

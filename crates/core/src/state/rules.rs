@@ -56,6 +56,8 @@ pub struct TopicRules {
     pub keep_acked: DelayMs,
     /// What becomes of a message that expires.
     pub on_expiry: OnExpiry,
+    /// Where prepared messages are asked after: the partition of the same number of this topic.
+    pub in_doubt: Option<TopicNumber>,
 }
 
 impl TopicRules {
@@ -76,6 +78,7 @@ impl Default for TopicRules {
             retention: None,
             keep_acked: DelayMs::ZERO,
             on_expiry: OnExpiry::Drop,
+            in_doubt: None,
         }
     }
 }
@@ -111,9 +114,21 @@ impl Retry {
     }
 }
 
+/// How a subscription reads; never changed once it is made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SubscriptionKind {
+    /// Messages are leased and settled one by one.
+    #[default]
+    Shared,
+    /// Messages are read by offset, and an offset is committed.
+    Stream,
+}
+
 /// A subscription's settings.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SubscriptionRules {
+    /// How it reads.
+    pub kind: SubscriptionKind,
     /// Its name, for dead letters.
     pub name: Arc<str>,
     /// The lease of a delivery.
@@ -148,6 +163,7 @@ impl Default for SubscriptionRules {
     /// Rules of a subscription that was loaded and not yet configured: it offers nothing.
     fn default() -> Self {
         Self {
+            kind: SubscriptionKind::Shared,
             name: Arc::from(""),
             lease: limits::LEASE_DEFAULT,
             retry: Retry {

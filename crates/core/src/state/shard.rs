@@ -197,7 +197,8 @@ impl Shard {
         let partition = self.partitions.get(&partition)?;
         let subscription = partition.subscriptions.get(&subscription)?;
         let room = subscription.allowance(now.max(self.meta.time));
-        if subscription.rules.paused || room == 0 {
+        let leases = subscription.rules.kind == super::SubscriptionKind::Shared;
+        if !leases || subscription.rules.paused || room == 0 {
             return None;
         }
         Some((partition.next_lane(subscription)?, u32::try_from(room).unwrap_or(u32::MAX)))

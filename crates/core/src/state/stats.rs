@@ -10,6 +10,8 @@ use crate::format::{partition_totals::PartitionTotals, subscription_totals::Subs
 pub struct PartitionStats {
     /// Messages ahead of the line.
     pub scheduled: u64,
+    /// Messages that wait for their producer's decision.
+    pub prepared: u64,
     /// Messages past the line that no floor has passed.
     pub retained: u64,
     /// When the next message may be due: never later than it is.

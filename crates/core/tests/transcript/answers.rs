@@ -1,8 +1,8 @@
 //! What came of a command, as text.
 
 use punctual_core::{
-    Answer, BreakerState, CancelAnswer, DeliverNowAnswer, Delivered, ExtendAnswer, FoundMessage, Leased, NackAnswer,
-    PartitionStats, PublishAnswer, PublishRefusal, Refused, RescheduleAnswer, SettleAnswer,
+    Answer, BreakerState, CancelAnswer, DeliverNowAnswer, Delivered, ExtendAnswer, FoundMessage, Leased, LogOffsets,
+    NackAnswer, PartitionStats, PreparedAnswer, PublishAnswer, PublishRefusal, Refused, RescheduleAnswer, SettleAnswer,
     format::{MessageRecord, StateKey},
 };
 use punctual_types::{Lane, Position, Read, ReadReply, Record, TimelineId, Write};
@@ -60,6 +60,20 @@ impl Stage {
                 }
                 .into(),
             ],
+            Answer::LogOffsets(LogOffsets { earliest, next, committed, at }) => {
+                let committed = committed.map(|offset| format!(", committed {offset}")).unwrap_or_default();
+                vec![format!("earliest {earliest}, next {next}, at {at}{committed}")]
+            }
+            Answer::LogRead(read) => {
+                let told = read.records.iter().map(|(offset, record)| format!("{offset} {}", text(record)));
+                told.chain([format!("next {}", read.next)]).collect()
+            }
+            Answer::OffsetCommitted(committed) => vec![if committed { "done" } else { "past the next" }.into()],
+            Answer::Decided(answer) => vec![match answer {
+                PreparedAnswer::Committed { due } => format!("committed, due {}", due.unix_ms()),
+                PreparedAnswer::RolledBack => "rolled back".into(),
+                PreparedAnswer::NotFound => "not found".into(),
+            }],
             Answer::RangeCancelled { cancelled, next } => vec![match next {
                 Some(next) => format!("{cancelled} cancelled up to {}", position_text(next)),
                 None => "nothing to cancel".into(),
@@ -80,6 +94,9 @@ impl Stage {
         match answer {
             PublishAnswer::Accepted { message, due } => {
                 format!("{} accepted, due {}", self.call(message, name), due.unix_ms())
+            }
+            PublishAnswer::Prepared { message, due } => {
+                format!("{} prepared, due {}", self.call(message, name), due.unix_ms())
             }
             PublishAnswer::Duplicate { message, due } => {
                 format!("duplicate of {}, due {}", self.name(message), due.unix_ms())
@@ -149,7 +166,11 @@ impl Stage {
             text(&found.record),
             found.record.published_at.unix_ms(),
             found.record.deliver_at.unix_ms(),
-            if found.scheduled { "scheduled" } else { "crossed" },
+            match (found.record.prepared, found.scheduled) {
+                (Some(_), _) => "prepared",
+                (None, true) => "scheduled",
+                (None, false) => "crossed",
+            },
             history(&found.record),
         );
         for progress in found.subscriptions {
@@ -276,8 +297,9 @@ fn refusal(refused: Refused) -> String {
 fn tell_stats(stats: &PartitionStats) -> Vec<String> {
     let totals = stats.totals;
     let mut told = vec![format!(
-        "scheduled {}, retained {}, published {}, cancelled {}{}",
+        "scheduled {}{}, retained {}, published {}, cancelled {}{}",
         stats.scheduled,
+        if stats.prepared > 0 { format!(", prepared {}", stats.prepared) } else { String::new() },
         stats.retained,
         totals.published,
         totals.cancelled,

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use punctual_core::{
-    BreakerRules, Due, Filter, OnKeyConflict, Pace, PartitionId, PublishItem, Retry, SubscriptionRules,
+    BreakerRules, Due, Filter, OnKeyConflict, Pace, PartitionId, Prepare, PublishItem, Retry, SubscriptionKind,
+    SubscriptionRules, SubscriptionStart,
 };
 use punctual_types::{
     ConsumerNumber, DelayMs, Lane, PartitionNumber, Position, Seq, SubscriptionNumber, TimelineId, TopicNumber,
@@ -28,6 +29,9 @@ pub(super) fn item(name: &str, words: &Words) -> PublishItem {
         headers: words.named("header").map(|value| ("name".to_owned(), value.to_owned())).into_iter().collect(),
         priority: words.number("priority").unwrap_or(0),
         expires_after: words.duration("expires"),
+        prepare: words
+            .duration("prepare")
+            .map(|timeout| Prepare { timeout, max_checks: words.number("checks").unwrap_or(2) }),
     }
 }
 
@@ -45,6 +49,7 @@ pub(super) fn rules(words: &Words) -> SubscriptionRules {
         },
         dead_letter_topic: words.after("dead").map_or(TopicNumber(9), |name| topic(name).topic),
         max_in_flight: words.number("in-flight").unwrap_or(100_000),
+        kind: if words.has("stream") { SubscriptionKind::Stream } else { SubscriptionKind::Shared },
         paused: words.has("paused"),
         ordered: words.has("ordered"),
         breaker: words.number("breaker").map(|failures| BreakerRules {
@@ -56,6 +61,14 @@ pub(super) fn rules(words: &Words) -> SubscriptionRules {
             .number("pace")
             .map(|messages| Pace { messages, per: words.duration("per").expect("`pace N per TIME`") }),
         filter: words.rest_after("filter").map(|text| Arc::new(Filter::parse(&text).expect("a filter"))),
+    }
+}
+
+pub(super) fn start(words: &Words) -> SubscriptionStart {
+    match words.time("from") {
+        Some(time) => SubscriptionStart::At(time),
+        None if words.has("latest") => SubscriptionStart::Latest,
+        None => SubscriptionStart::Earliest,
     }
 }
 

@@ -3,11 +3,13 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
-use punctual_core::{Command, LeaseRef, MessageHandle, NackItem, OnExpiry, PartitionId, SubscriptionStart, TopicRules};
-use punctual_types::{DelayMs, Lane, MessageRef, Now, PartitionNumber, Position, Seq, Time, TimelineId, TopicNumber};
+use punctual_core::{Command, LeaseRef, MessageHandle, NackItem, OnExpiry, PartitionId, TopicRules};
+use punctual_types::{
+    DelayMs, Lane, MessageRef, Now, Offset, PartitionNumber, Position, Seq, Time, TimelineId, TopicNumber,
+};
 
 use super::{
-    meaning::{consumer, due, item, lane_name, position_text, rules, subscription, topic},
+    meaning::{self, consumer, due, item, lane_name, position_text, rules, start, subscription, topic},
     words::{self, Words},
 };
 use crate::support::house::House;
@@ -92,6 +94,27 @@ impl Stage {
                 due: due(words),
                 max_delay: words.duration("limit"),
             },
+            "commit" | "rollback" => Command::Decide {
+                partition,
+                message: *self.messages.get(words.at(1)).expect("a message that was prepared"),
+                commit: words.at(0) == "commit",
+            },
+            "offsets" => Command::LogOffsets {
+                partition,
+                subscription: words.after("of").map(meaning::subscription),
+                at: words.time("at"),
+            },
+            "read" => Command::ReadLog {
+                partition,
+                from: Offset(words.number("from").unwrap_or(0)),
+                max: words.number("max").unwrap_or(1000),
+                bytes_max: words.number("bytes").unwrap_or(1 << 20),
+            },
+            "commit-offset" => Command::CommitOffset {
+                partition,
+                subscription: subscription(),
+                offset: Offset(words.at(2).parse().expect("`commit-offset SUB OFFSET`")),
+            },
             "get" => Command::Get { partition, handle: self.handle(words) },
             "stats" => Command::Stats { partition },
             "cancel-range" => Command::CancelRange {
@@ -150,14 +173,14 @@ impl Stage {
             offers_wait_for_sync: !words.has("async"),
             retention: words.duration("retention"),
             keep_acked: words.duration("keep-acked").unwrap_or_default(),
+            in_doubt: words.after("in-doubt").map(|name| topic(name).topic),
             on_expiry: if words.has("dead-letter") { OnExpiry::DeadLetter } else { OnExpiry::Drop },
         };
         self.ask(Command::Configure { partition: topic(words.at(1)), rules })
     }
 
     fn subscribe(&mut self, words: &Words) -> Vec<String> {
-        let rules = rules(words);
-        let start = if words.has("latest") { SubscriptionStart::Latest } else { SubscriptionStart::Earliest };
+        let (rules, start) = (rules(words), start(words));
         let (partition, subscription) = (self.partition(words), subscription(words.at(1)));
         self.ask(Command::Subscribe { partition, subscription, rules, start })
     }
@@ -197,8 +220,11 @@ impl Stage {
         }
         let mut told = Vec::new();
         for timeline in due {
-            if timeline.lane == Lane::Expiry {
-                self.ask(Command::Expire { timeline });
+            if let Lane::Expiry | Lane::Check = timeline.lane {
+                self.ask(match timeline.lane {
+                    Lane::Check => Command::Check { timeline },
+                    _ => Command::Expire { timeline },
+                });
                 told.push(format!("{}: taken", lane_name(timeline)));
                 continue;
             }
