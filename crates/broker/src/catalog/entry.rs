@@ -9,7 +9,7 @@ use punctual_broker_api::{
     TopicSettings,
 };
 use punctual_core::{
-    Filter,
+    Filter, SubscriptionKind,
     format::{FormatError, fields::FieldWriter},
 };
 use punctual_types::{DelayMs, NamespaceName, SubscriptionName, SubscriptionNumber, TopicName, TopicNumber};
@@ -53,6 +53,7 @@ pub(crate) struct SubscriptionEntry {
     pub(crate) topic: TopicNumber,
     pub(crate) number: SubscriptionNumber,
     pub(crate) name: SubscriptionName,
+    pub(crate) kind: SubscriptionKind,
     pub(crate) settings: SubscriptionSettings,
     pub(crate) dead_letter_topic: TopicNumber,
     pub(crate) paused: bool,
@@ -158,6 +159,7 @@ fn encode_subscription(out: &mut FieldWriter, subscription: &SubscriptionEntry) 
     if let Some(breaker) = settings.breaker {
         out.number(17, breaker.failures.into()).number(18, breaker.window.ms()).number(19, breaker.pause.ms());
     }
+    out.number(20, (subscription.kind == SubscriptionKind::Stream).into());
 }
 
 /// Writes a number that may be missing, so that zero is told from none.
@@ -262,6 +264,7 @@ fn decode_subscription(
         topic,
         number,
         name: fields.text(1)?.and_then(|name| SubscriptionName::stored(&name)).ok_or_else(|| error("no name"))?,
+        kind: if fields.number(20)? == 0 { SubscriptionKind::Shared } else { SubscriptionKind::Stream },
         dead_letter_topic: TopicNumber(fields.narrow(2)?),
         paused: fields.number(3)? != 0,
         settings: SubscriptionSettings {
@@ -343,6 +346,7 @@ mod tests {
             topic: TopicNumber(7),
             number: SubscriptionNumber(1),
             name: SubscriptionName::parse("s").expect("a name"),
+            kind: SubscriptionKind::Shared,
             settings: SubscriptionSettings::default(),
             dead_letter_topic: TopicNumber(8),
             paused: true,

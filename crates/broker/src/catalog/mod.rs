@@ -10,6 +10,6 @@ mod schedule_entry;
 mod schedules;
 
 pub(crate) use entry::{Counters, Entry, NamespaceEntry, SubscriptionEntry, TopicEntry, decode, forget, keep};
-pub(crate) use names::{Catalog, Namespace, Subscription, Topic};
+pub(crate) use names::{Catalog, IN_DOUBT, Namespace, Subscription, Topic};
 pub(crate) use schedule_entry::{ScheduleEntry, forget_schedule};
 pub(crate) use schedules::{DEFAULT_TIMEZONE, Schedule, Schedules};

@@ -8,7 +8,8 @@ use punctual_broker_api::{
     TopicSettings,
 };
 use punctual_core::{
-    BreakerRules, Filter, Pace, PartitionId, Retry, SubscriptionRules, TopicRules, format::FormatError,
+    BreakerRules, Filter, Pace, PartitionId, Retry, SubscriptionKind, SubscriptionRules, TopicRules,
+    format::FormatError,
 };
 use punctual_types::{
     DelayMs, NamespaceName, PartitionNumber, ShardNumber, SubscriptionName, SubscriptionNumber, TopicName, TopicNumber,
@@ -19,6 +20,9 @@ use super::{
     Counters, Entry, NamespaceEntry, Schedules, SubscriptionEntry, TopicEntry, decode, schedule_entry::decode_schedule,
 };
 use crate::shard::{AnswerWhen, SubscriptionAt};
+
+/// What the name of a topic's in-doubt topic adds to its own.
+pub(crate) const IN_DOUBT: &str = ".in_doubt";
 
 /// A topic. Immutable: a change makes a new one.
 #[derive(Clone, Debug)]
@@ -56,8 +60,27 @@ impl Topic {
         }
     }
 
-    /// What its partitions are told.
-    pub(crate) fn rules(&self) -> TopicRules {
+    /// A topic on the same shards with as many partitions, so that one batch writes to both; out of sight
+    /// until it is used. What lies there is kept until somebody sees to it, however short a time this topic
+    /// keeps messages.
+    pub(crate) fn beside(&self, number: TopicNumber, name: TopicName) -> Self {
+        let settings = TopicSettings {
+            partitions: self.settings.partitions,
+            durability: self.settings.durability,
+            ..TopicSettings::default()
+        };
+        let (namespace, root) = (self.namespace.clone(), self.root);
+        Self { number, name, namespace, root, reserved: true, settings, subscriptions: BTreeMap::new() }
+    }
+
+    /// Whether one batch can write to both.
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        let same_place = self.root == other.root && self.settings.partitions == other.settings.partitions;
+        same_place && self.number != other.number
+    }
+
+    /// What its partitions are told, with where its prepared messages are asked after.
+    pub(crate) fn rules(&self, in_doubt: Option<TopicNumber>) -> TopicRules {
         TopicRules {
             name: self.name.as_str().into(),
             dedup_window: self.settings.dedup_window,
@@ -68,6 +91,7 @@ impl Topic {
                 OnExpiry::Drop => punctual_core::OnExpiry::Drop,
                 OnExpiry::DeadLetter => punctual_core::OnExpiry::DeadLetter,
             },
+            in_doubt,
         }
     }
 
@@ -87,6 +111,8 @@ impl Topic {
 pub(crate) struct Subscription {
     pub(crate) number: SubscriptionNumber,
     pub(crate) name: SubscriptionName,
+    /// How it reads; fixed when it is made.
+    pub(crate) kind: SubscriptionKind,
     pub(crate) settings: SubscriptionSettings,
     pub(crate) dead_letter_topic: TopicNumber,
     pub(crate) dead_letter_name: TopicName,
@@ -98,6 +124,7 @@ impl Subscription {
     pub(crate) fn rules(&self, partitions: u16) -> SubscriptionRules {
         let retry = self.settings.retry;
         SubscriptionRules {
+            kind: self.kind,
             name: self.name.as_str().into(),
             lease: self.settings.lease,
             retry: Retry {
@@ -182,10 +209,11 @@ impl Catalog {
                     let (namespace, topic) = names.get(&entry.topic).ok_or_else(|| orphan("a subscription"))?;
                     let topic = catalog.namespaces.get_mut(namespace).and_then(|home| home.topics.get_mut(topic));
                     let topic = Arc::make_mut(topic.ok_or_else(|| orphan("a subscription"))?);
-                    let SubscriptionEntry { number, name, settings, dead_letter_topic, paused, .. } = entry;
+                    let SubscriptionEntry { number, name, kind, settings, dead_letter_topic, paused, .. } = entry;
                     let subscription = Subscription {
                         number,
                         name: name.clone(),
+                        kind,
                         settings,
                         dead_letter_topic,
                         dead_letter_name,
@@ -224,6 +252,27 @@ impl Catalog {
             Error::new(Code::SubscriptionNotFound, message).with_field("subscription")
         })?;
         Ok((topic, subscription))
+    }
+
+    /// Where a topic's prepared messages are asked after, if that was made.
+    pub(crate) fn in_doubt_of(&self, topic: &Topic) -> Option<Arc<Topic>> {
+        let name = TopicName::stored(&format!("{}{IN_DOUBT}", topic.name))?;
+        self.namespaces.get(&topic.namespace)?.topics.get(&name).filter(|there| there.is_beside(topic)).cloned()
+    }
+
+    /// The in-doubt topic of a topic that is to be made, or the topic that is asked after in it: the one that
+    /// is made later is put beside the other.
+    pub(crate) fn in_doubt_neighbour(&self, path: &TopicPath) -> Option<Arc<Topic>> {
+        let topics = &self.namespaces.get(&path.namespace)?.topics;
+        let named = |name: &str| topics.get(&TopicName::stored(name)?).cloned();
+        let base = path.topic.as_str().strip_suffix(IN_DOUBT).and_then(named);
+        base.or_else(|| named(&format!("{}{IN_DOUBT}", path.topic)))
+    }
+
+    /// The topic whose prepared messages are asked after in this one.
+    pub(crate) fn base_of(&self, in_doubt: &Topic) -> Option<Arc<Topic>> {
+        let name = TopicName::stored(in_doubt.name.as_str().strip_suffix(IN_DOUBT)?)?;
+        self.namespaces.get(&in_doubt.namespace)?.topics.get(&name).filter(|base| base.is_beside(in_doubt)).cloned()
     }
 
     /// Every topic.

@@ -65,7 +65,8 @@ impl Inner {
 
     /// Tells a topic's partitions its settings.
     pub(super) async fn configure(&self, topic: &Topic) -> Result<(), Error> {
-        self.tell_partitions(topic, |partition| Command::Configure { partition, rules: topic.rules() }).await
+        let in_doubt = self.catalog().in_doubt_of(topic).map(|in_doubt| in_doubt.number);
+        self.tell_partitions(topic, |partition| Command::Configure { partition, rules: topic.rules(in_doubt) }).await
     }
 
     /// Tells a topic's partitions of a subscription.
@@ -112,6 +113,7 @@ pub(super) fn subscription_entry(topic: &Topic, subscription: &Subscription) -> 
         topic: topic.number,
         number: subscription.number,
         name: subscription.name.clone(),
+        kind: subscription.kind,
         settings: subscription.settings.clone(),
         dead_letter_topic: subscription.dead_letter_topic,
         paused: subscription.paused,

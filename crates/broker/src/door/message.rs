@@ -20,16 +20,16 @@ use super::{
 use crate::catalog::Topic;
 
 /// A message, found by its handle as far as that tells.
-struct Addressed {
+pub(super) struct Addressed {
     topic: Arc<Topic>,
-    partition: PartitionId,
-    handle: MessageHandle,
+    pub(super) partition: PartitionId,
+    pub(super) handle: MessageHandle,
 }
 
 impl Inner {
     /// Where the message of a handle is to be asked for; `None` when the handle was never given
     /// out for this topic.
-    fn address(&self, path: &TopicPath, handle: &Handle) -> Result<Option<Addressed>, Error> {
+    pub(super) fn address(&self, path: &TopicPath, handle: &Handle) -> Result<Option<Addressed>, Error> {
         self.check_running()?;
         let topic = self.catalog().topic(path)?;
         let partitions = topic.settings.partitions;
@@ -52,7 +52,7 @@ impl Inner {
         Ok(Some(Addressed { topic, partition, handle }))
     }
 
-    async fn ask_about(&self, at: &Addressed, command: Command) -> Result<Answer, Error> {
+    pub(super) async fn ask_about(&self, at: &Addressed, command: Command) -> Result<Answer, Error> {
         let shard = at.topic.shard(at.partition, self.store.shards());
         self.shards.ask(shard, command, at.topic.answers()).await
     }
@@ -92,6 +92,7 @@ impl Inner {
         let all_settled = !subscriptions.is_empty()
             && subscriptions.iter().all(|progress| progress.state == SubscriptionMessageState::Settled);
         let state = match (found.scheduled, all_settled) {
+            _ if found.record.prepared.is_some() => MessageState::Prepared,
             (true, _) => MessageState::Scheduled,
             (false, true) => MessageState::Settled,
             (false, false) => MessageState::Ready,

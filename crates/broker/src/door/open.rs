@@ -102,10 +102,11 @@ fn agree(catalog: &Catalog, shards: &mut [(Shard, Arc<dyn ShardStore>)], now: No
     let mut subscriptions: BTreeSet<(PartitionId, SubscriptionNumber)> = BTreeSet::new();
     let mut commands: Vec<(ShardNumber, Command)> = Vec::new();
     for topic in catalog.topics() {
+        let in_doubt = catalog.in_doubt_of(topic).map(|in_doubt| in_doubt.number);
         for partition in topic.partitions() {
             let shard = topic.shard(partition, count);
             partitions.insert(partition);
-            commands.push((shard, Command::Configure { partition, rules: topic.rules() }));
+            commands.push((shard, Command::Configure { partition, rules: topic.rules(in_doubt) }));
             for subscription in topic.subscriptions.values() {
                 subscriptions.insert((partition, subscription.number));
                 let rules = subscription.rules(topic.settings.partitions);
@@ -135,8 +136,8 @@ fn agree(catalog: &Catalog, shards: &mut [(Shard, Arc<dyn ShardStore>)], now: No
 pub(super) fn start_of(start: Start) -> SubscriptionStart {
     match start {
         Start::Earliest => SubscriptionStart::Earliest,
-        // A time is refused until the core can begin at one.
-        Start::Latest | Start::Time(_) => SubscriptionStart::Latest,
+        Start::Latest => SubscriptionStart::Latest,
+        Start::Time(time) => SubscriptionStart::At(time),
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
 };
 
 use punctual_broker_api::{Code, Error, NewMessage, OnConflict, PublishStatus, Published, TopicPath, When};
-use punctual_core::{Answer, Command, OnKeyConflict, PartitionId, PublishAnswer, PublishItem, PublishRefusal};
+use punctual_core::{Answer, Command, OnKeyConflict, PartitionId, Prepare, PublishAnswer, PublishItem, PublishRefusal};
 use punctual_types::{DelayMs, MessageRef, PartitionNumber, Time};
 use tokio::sync::oneshot;
 
@@ -51,7 +51,11 @@ impl Inner {
         let room = self.shards.reserve(bytes)?;
         let turn = self.making.turn(&path, || self.catalog().topic(&path).is_err()).await;
         let topic = self.topic_or_new(&path).await?;
-        let sent = self.send(&topic, messages, &levels, max_delay);
+        let in_doubt = match messages.iter().any(|message| message.prepare.is_some()) {
+            true => self.ensure_in_doubt(&path).await,
+            false => Ok(()),
+        };
+        let sent = self.send(&topic, messages, &levels, max_delay, &in_doubt);
         drop(turn);
         let results = self.answered(&topic, sent).await;
         drop(room);
@@ -80,11 +84,19 @@ impl Inner {
 
     /// Sends the messages on their way to their shards, without waiting: publishes of one topic
     /// are taken in the order in which this is called.
-    fn send(&self, topic: &Topic, messages: Vec<NewMessage>, levels: &[DelayMs], max_delay: Option<DelayMs>) -> Sent {
+    fn send(
+        &self,
+        topic: &Topic,
+        messages: Vec<NewMessage>,
+        levels: &[DelayMs],
+        max_delay: Option<DelayMs>,
+        in_doubt: &Result<(), Error>,
+    ) -> Sent {
         let mut results: Vec<Option<Result<Published, Error>>> = messages.iter().map(|_| None).collect();
         let mut parts: BTreeMap<PartitionId, Part> = BTreeMap::new();
         for (place, message) in messages.into_iter().enumerate() {
             let checked = check_message(&message, topic.settings.priorities, &self.limits)
+                .and_then(|()| if message.prepare.is_some() { in_doubt.clone() } else { Ok(()) })
                 .and_then(|()| due_of(message.when, levels));
             match checked {
                 Ok(due) => {
@@ -159,6 +171,7 @@ impl Inner {
         };
         match answer {
             PublishAnswer::Accepted { message, due } => published(message, due, PublishStatus::Accepted),
+            PublishAnswer::Prepared { message, due } => published(message, due, PublishStatus::Prepared),
             PublishAnswer::Duplicate { message, due } => published(message, due, PublishStatus::Duplicate),
             PublishAnswer::Kept { message, due } => published(message, due, PublishStatus::Kept),
             PublishAnswer::Replaced { message, due, replaced } => {
@@ -193,6 +206,7 @@ pub(super) fn item_of(message: NewMessage, due: punctual_core::Due) -> PublishIt
         headers: message.headers,
         priority: message.priority,
         expires_after: message.expires_after,
+        prepare: message.prepare.map(|it| Prepare { timeout: it.timeout, max_checks: it.max_checks }),
     }
 }
 

@@ -9,11 +9,12 @@ use punctual_broker_api::{
     BoxFuture, Consumer, DeadLetterHistory, DeadLetterReason, DelayMs, Delivery, Error, ReceiveRequest,
     SubscribeRequest,
 };
-use punctual_core::{Delivered, format::DeadLetter};
+use punctual_core::{Delivered, SubscriptionKind, format::DeadLetter};
 use punctual_types::limits;
 
 use super::{
     Inner,
+    log::check_kind,
     validate::{check_lease, check_range},
 };
 use crate::{
@@ -30,6 +31,7 @@ impl Inner {
         check_range("wait", request.wait, DelayMs::ZERO, self.limits.receive_wait_max)?;
         request.lease.map_or(Ok(()), check_lease)?;
         let (topic, subscription) = self.subscription_or_new(&request.subscription).await?;
+        check_kind(&subscription, SubscriptionKind::Shared)?;
         if subscription.paused {
             return Ok(Vec::new());
         }
@@ -60,6 +62,7 @@ impl Inner {
         request.lease.map_or(Ok(()), check_lease)?;
         check_range("max_in_flight", request.max_in_flight, 0, limits::IN_FLIGHT_MAX)?;
         let (topic, subscription) = self.subscription_or_new(&request.subscription).await?;
+        check_kind(&subscription, SubscriptionKind::Shared)?;
         let places = topic.places(&subscription, self.store.shards());
         // An even share for each partition, rounded down: together they stay within the bound, unless
         // it is smaller than their number, for each needs one.

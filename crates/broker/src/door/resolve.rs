@@ -19,7 +19,7 @@ impl Inner {
         Ok(())
     }
 
-    fn may_create(&self, path: &TopicPath) -> Result<bool, Error> {
+    pub(super) fn may_create(&self, path: &TopicPath) -> Result<bool, Error> {
         Ok(self.catalog().namespace(&path.namespace)?.settings.auto_create)
     }
 

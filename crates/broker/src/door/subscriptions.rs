@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use punctual_broker_api::{
     Code, Error, Page, PageRequest, Patch, Put, RetryPatch, RetryPolicy, SeekTo, Start, SubscriptionPatch,
-    SubscriptionPath, SubscriptionSettings, SubscriptionStats, SubscriptionView, TopicPatch, TopicPath, TopicSettings,
+    SubscriptionPath, SubscriptionSettings, SubscriptionStats, SubscriptionView, TopicPatch, TopicPath,
 };
-use punctual_core::Command;
+use punctual_core::{Command, SubscriptionKind};
 use punctual_types::{Time, TopicName, limits};
 
 use super::{
@@ -14,7 +14,7 @@ use super::{
     admin::{subscription_entry, topic_entry},
     delivery_rules::{breaker_of, check_delivery, check_order},
     topics::page_of,
-    validate::{check_lease, check_range, not_supported},
+    validate::{check_lease, check_range},
 };
 use crate::catalog::{Subscription, Topic, forget, keep};
 
@@ -90,6 +90,16 @@ impl Inner {
         path: SubscriptionPath,
         patch: SubscriptionPatch,
     ) -> Result<bool, Error> {
+        self.make_subscription(path, patch, SubscriptionKind::Shared).await
+    }
+
+    /// The same; one that is made is of this kind, one that is there keeps its own.
+    pub(super) async fn make_subscription(
+        self: &Arc<Self>,
+        path: SubscriptionPath,
+        patch: SubscriptionPatch,
+        kind: SubscriptionKind,
+    ) -> Result<bool, Error> {
         // Refused before anything is made: a bad setting must not leave a topic behind.
         let found = self.catalog().subscription(&path).map(|(_, subscription)| subscription.settings.clone());
         settings_of(found.as_ref().ok(), patch.clone())?;
@@ -109,12 +119,16 @@ impl Inner {
                 topic.settings.partitions.into(),
                 limits::IN_FLIGHT_MAX,
             )?;
+            let kind = current.as_ref().map_or(kind, |current| current.kind);
+            inner.check_start(current.is_none(), &settings)?;
+            check_stream(&topic, kind)?;
             let (dead_letters, new_topic) = inner.dead_letter_topic(&topic, &path, &settings)?;
             let created = current.is_none();
             let number = current.as_ref().map_or_else(|| inner.next_subscription(), |current| current.number);
             let subscription = Subscription {
                 number,
                 name: path.subscription.clone(),
+                kind,
                 settings,
                 dead_letter_topic: dead_letters.number,
                 dead_letter_name: dead_letters.name.clone(),
@@ -135,6 +149,19 @@ impl Inner {
             Ok(created)
         })
         .await
+    }
+
+    /// A subscription that is made cannot begin later than now: what is due before would have to be skipped.
+    fn check_start(&self, made: bool, settings: &SubscriptionSettings) -> Result<(), Error> {
+        match settings.start {
+            Start::Time(time) if made && time > self.clock.now().floor => {
+                let text = "cannot begin at a time that has not come: what is due before it would have to be skipped";
+                Err(Error::new(Code::InvalidField, text)
+                    .with_field("start")
+                    .with_hint("`latest` begins with what comes due from now on"))
+            }
+            Start::Time(_) | Start::Earliest | Start::Latest => Ok(()),
+        }
     }
 
     pub(super) fn put_into_topic(&self, path: &TopicPath, subscription: Subscription) -> Result<(), Error> {
@@ -176,15 +203,7 @@ impl Inner {
                 "name a topic that does not exist yet, or one that already takes dead letters of the same topic",
             ));
         }
-        let (number, root) = (self.next_topic(), topic.root);
-        let namespace = path.topic.namespace.clone();
-        // Letters are kept until somebody sees to them, however short a time their topic keeps messages.
-        let settings = TopicSettings {
-            partitions: topic.settings.partitions,
-            durability: topic.settings.durability,
-            ..TopicSettings::default()
-        };
-        Ok((Topic { number, name, namespace, root, reserved: true, settings, subscriptions: Default::default() }, true))
+        Ok((topic.beside(self.next_topic(), name), true))
     }
 
     /// The name of a subscription's dead-letter topic when it chose none. The plain name may be taken
@@ -259,6 +278,15 @@ impl Inner {
     }
 }
 
+/// Streams read one timeline a partition.
+fn check_stream(topic: &Topic, kind: SubscriptionKind) -> Result<(), Error> {
+    if kind == SubscriptionKind::Shared || topic.settings.priorities == 1 {
+        return Ok(());
+    }
+    let text = format!("topic `{}` has {} priorities, and streams need one", topic.name, topic.settings.priorities);
+    Err(Error::new(Code::SubscriptionKind, text).with_field("subscription"))
+}
+
 /// The settings after a change, checked. `current` is `None` for a new subscription.
 fn settings_of(
     current: Option<&SubscriptionSettings>,
@@ -294,9 +322,6 @@ fn settings_of(
     check_lease(settings.lease)?;
     check_range("max_in_flight", settings.max_in_flight, 1, limits::IN_FLIGHT_MAX)?;
     check_delivery(current, &settings)?;
-    if matches!(settings.start, Start::Time(_)) {
-        return Err(not_supported("start"));
-    }
     Ok(settings)
 }
 

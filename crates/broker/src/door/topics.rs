@@ -5,7 +5,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use punctual_broker_api::{
     Code, Error, Page, PageRequest, Put, TopicPatch, TopicPath, TopicSettings, TopicStats, TopicView,
 };
-use punctual_core::{Answer, Command, PartitionStats};
+use punctual_core::{Answer, Command, PartitionStats, SubscriptionKind};
 use punctual_types::{NamespaceName, limits};
 
 use super::{
@@ -77,6 +77,7 @@ impl Inner {
             stats.scheduled += partition.scheduled;
             stats.published_total += partition.totals.published;
             stats.cancelled_total += partition.totals.cancelled;
+            stats.prepared += partition.prepared;
             stats.expired_total += partition.totals.expired;
             stats.next_due_at = [stats.next_due_at, partition.next_due].into_iter().flatten().min();
             if partition.subscriptions.is_empty() {
@@ -143,21 +144,25 @@ impl Inner {
             };
             inner.keep(vec![inner.counters(), keep(&topic_entry(&topic))]).await?;
             inner.configure(&topic).await?;
-            inner.catalog_mut().put_topic(topic);
+            inner.catalog_mut().put_topic(topic.clone());
+            inner.configure_base(&topic).await?;
             Ok((inner.catalog().topic(&path)?, created))
         })
         .await
     }
 
     fn new_topic(&self, path: &TopicPath, patch: TopicPatch) -> Result<Topic, Error> {
-        let settings = settings_of(TopicSettings::default(), patch)?;
+        let neighbour = self.catalog().in_doubt_neighbour(path);
+        let partitions = neighbour.as_ref().map_or(1, |neighbour| neighbour.settings.partitions);
+        let settings = settings_of(TopicSettings { partitions, ..TopicSettings::default() }, patch)?;
         self.check_topic_room(path)?;
         let number = self.next_topic();
+        let beside = neighbour.filter(|neighbour| neighbour.settings.partitions == settings.partitions);
         Ok(Topic {
             number,
             name: path.topic.clone(),
             namespace: path.namespace.clone(),
-            root: number,
+            root: beside.map_or(number, |neighbour| neighbour.root),
             reserved: false,
             settings,
             subscriptions: Default::default(),
@@ -201,6 +206,14 @@ impl Inner {
             );
             return Err(Error::new(Code::SettingFixed, text).with_field("priorities"));
         }
+        let stream = topic.subscriptions.values().find(|subscription| subscription.kind == SubscriptionKind::Stream);
+        if let Some(stream) = stream.filter(|_| settings.priorities > 1) {
+            let text = format!(
+                "cannot give topic `{}` {} priorities: its subscription `{}` is a stream",
+                topic.name, settings.priorities, stream.name
+            );
+            return Err(Error::new(Code::SettingFixed, text).with_field("priorities"));
+        }
         Ok(Topic { settings, reserved: false, ..topic.clone() })
     }
 
@@ -209,7 +222,8 @@ impl Inner {
         self.change(async move {
             let topic = inner.catalog().topic(&path)?;
             inner.replace_dead_letter_topic(&topic).await?;
-            inner.delete_topics(vec![topic]).await
+            inner.delete_topics(vec![topic.clone()]).await?;
+            inner.replace_in_doubt(&topic).await
         })
         .await
     }
@@ -260,10 +274,10 @@ impl Inner {
     pub(super) async fn drop_unused_dead_letter_topics(&self) -> Result<(), Error> {
         let unused: Vec<_> = {
             let catalog = self.catalog();
-            let sent_to: BTreeSet<_> = catalog
-                .topics()
-                .flat_map(|topic| topic.subscriptions.values().map(|subscription| subscription.dead_letter_topic))
-                .collect();
+            let letters =
+                catalog.topics().flat_map(|topic| topic.subscriptions.values().map(|it| it.dead_letter_topic));
+            let in_doubt = catalog.topics().filter_map(|topic| Some(catalog.in_doubt_of(topic)?.number));
+            let sent_to: BTreeSet<_> = letters.chain(in_doubt).collect();
             let kept_ready = catalog.topics().filter(|topic| topic.reserved && !self.is_visible(topic));
             kept_ready.filter(|topic| !sent_to.contains(&topic.number)).cloned().collect()
         };

@@ -50,8 +50,9 @@ pub(super) fn check_message(message: &NewMessage, priorities: u16, limits: &Limi
             format!("cannot publish with priority {}, the topic has 0 to {}", message.priority, priorities.max(1) - 1);
         return Err(Error::new(Code::InvalidField, text).with_field("priority"));
     }
-    if message.prepare.is_some() {
-        return Err(not_supported("prepare"));
+    if let Some(prepare) = message.prepare {
+        check_range("prepare.timeout", prepare.timeout, limits::PREPARE_TIMEOUT_MIN, limits::PREPARE_TIMEOUT_MAX)?;
+        check_range("prepare.max_checks", prepare.max_checks, 1, limits::PREPARE_CHECKS_MAX)?;
     }
     Ok(())
 }
