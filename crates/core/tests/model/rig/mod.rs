@@ -10,7 +10,8 @@ use std::{
 
 use proptest::{prelude::*, test_runner::TestCaseError};
 use punctual_core::{
-    Answer, CancelAnswer, Command, Filter, Retry, SettleAnswer, SubscriptionRules, SubscriptionStart, TopicRules,
+    Answer, CancelAnswer, Command, Filter, Retry, SettleAnswer, SubscriptionKind, SubscriptionRules, SubscriptionStart,
+    TopicRules,
 };
 use punctual_types::{Batch, ConsumerNumber, DelayMs, Lane, MessageRef, Now, Position, Seq, SubscriptionNumber};
 
@@ -139,6 +140,7 @@ impl Rig {
 
     fn subscribe(&mut self, subscription: SubscriptionNumber, kind: Kind, earliest: bool, now: Now) {
         let rules = SubscriptionRules {
+            kind: SubscriptionKind::Shared,
             name: "reader".into(),
             lease: DelayMs::from_ms(naive::LEASE_MS),
             retry: Retry {
