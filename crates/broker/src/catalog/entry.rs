@@ -371,7 +371,15 @@ mod tests {
         let (topic, number) = (TopicNumber(7), SubscriptionNumber(1));
         let name = SubscriptionName::parse("s").expect("a name");
         let dead_letter_topic = TopicNumber(8);
-        let entry = SubscriptionEntry { topic, number, name, settings, dead_letter_topic, paused: false };
+        let entry = SubscriptionEntry {
+            topic,
+            number,
+            name,
+            kind: SubscriptionKind::Shared,
+            settings,
+            dead_letter_topic,
+            paused: false,
+        };
         let (key, value) = keep(&Entry::Subscription(entry.clone()));
         let value = value.expect("an entry has a value");
         let end = b"\x0d\x01\x01\x0f\x06a || b\x10\x08\0\0\0\0\0\0\0\x05\x11\x01\x03\x12\x01\x04\x13\x02\x01\x02";
