@@ -4,11 +4,13 @@
 
 mod batch;
 mod codec;
+mod fold;
 mod home;
 mod journal;
 mod kept;
 pub mod limits;
 mod options;
+mod run;
 mod shard;
 mod store;
 mod syncer;
@@ -16,4 +18,4 @@ pub mod vfs;
 mod wheel;
 
 pub use options::{OpenOptions, Syncing};
-pub use store::{Report, TideStore};
+pub use store::{Figures, Report, TideStore};

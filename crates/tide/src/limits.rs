@@ -16,3 +16,19 @@ pub const UNSYNCED_MAX: Duration = Duration::from_millis(500);
 pub const FORMAT_FILE_BYTES_MAX: u64 = 4096;
 /// Entries that a slot of the wheel holds before it opens into finer ones.
 pub const SLOT_ENTRIES_MAX: usize = 128;
+/// Bytes of records from which a block of a run ends.
+pub const RUN_BLOCK_BYTES: usize = 16 << 10;
+/// Bytes that are gathered before they are written to a run.
+pub const RUN_WRITE_BYTES: usize = 256 << 10;
+/// Bytes of full journal segments from which the oldest are folded into a run.
+pub const FOLD_BYTES: u64 = 256 << 20;
+/// Bytes of a manifest.
+pub const MANIFEST_BYTES_MAX: u64 = 16 << 20;
+/// Bytes of a checkpoint.
+pub const CHECKPOINT_BYTES_MAX: u64 = 2 << 30;
+/// Writes of one batch of a checkpoint.
+pub const CHECKPOINT_WRITES_MAX: usize = 1000;
+/// Records that a fold asks a shard for while it holds it.
+pub const FOLD_CHUNK: usize = 1000;
+/// Pause between two looks at whether there is something to fold.
+pub const FOLD_LOOK: Duration = Duration::from_millis(100);

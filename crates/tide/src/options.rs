@@ -12,6 +12,8 @@ pub struct OpenOptions {
     pub secret_if_new: [u8; 16],
     /// Bytes of a journal segment that is made from now on; less than 2 GiB.
     pub segment_bytes: u64,
+    /// Bytes of full journal segments from which the oldest are folded into a run.
+    pub fold_bytes: u64,
     /// Bytes of the newest batches that stay in memory.
     pub recent_bytes_max: usize,
     /// Bytes that must be free on the file system.
@@ -23,9 +25,9 @@ pub struct OpenOptions {
 /// Who syncs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Syncing {
-    /// A thread of the store, when somebody asks and at least twice a second.
+    /// A thread of the store, when somebody asks and at least twice a second; another one folds.
     ByThread,
-    /// Whoever calls `TideStore::sync`, so that a test is the same each time.
+    /// Whoever calls `TideStore::sync`, which folds as well, so that a test is the same each time.
     ByHand,
 }
 
@@ -37,6 +39,7 @@ impl OpenOptions {
             shards_if_new,
             secret_if_new,
             segment_bytes: limits::SEGMENT_BYTES,
+            fold_bytes: limits::FOLD_BYTES,
             recent_bytes_max: limits::RECENT_BYTES_MAX,
             free_bytes_min: limits::START_FREE_BYTES_MIN,
             syncing: Syncing::ByThread,

@@ -37,7 +37,7 @@ impl ShardStore for TideShard {
     }
 
     fn read(&self, reads: Vec<Read>) -> BoxFuture<'_, Result<Vec<ReadReply>, StoreError>> {
-        async move { self.running.shared.read(self.number, reads) }.boxed()
+        async move { self.running.shared.read(self.number, &reads) }.boxed()
     }
 
     fn load_state(&self, show: &mut dyn FnMut(Bytes, Bytes)) -> Result<(), StoreError> {

@@ -4,7 +4,7 @@ use std::{
     io,
     path::Path,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
     thread::{Builder, JoinHandle},
@@ -16,10 +16,13 @@ use punctual_types::{Batch, CommitNumber, Read, ReadReply, ShardNumber};
 
 use crate::{
     OpenOptions, Syncing, batch,
+    fold::{self, manifest::Manifest},
     home::{self, Home},
-    journal::{Draft, Journal, Recovery, Sizes},
+    journal::{Draft, Journal, Recovery, SegmentNumber, Sizes},
     kept::{Kept, Place},
     limits,
+    limits::FOLD_LOOK,
+    run::Run,
     shard::TideShard,
     syncer::Syncer,
     vfs::{Directory, Vfs},
@@ -38,30 +41,50 @@ pub struct Report {
     pub torn: Option<(String, u64)>,
 }
 
-/// What the shards and the thread share.
+/// What a store has on the disk and how it came there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// How often the oldest of the journal was folded, since the directory was made.
+    pub folds: u64,
+    /// Runs that count.
+    pub runs: u64,
+    /// Bytes of those runs.
+    pub run_bytes: u64,
+    /// Bytes of the journal's segments, used or reserved.
+    pub journal_bytes: u64,
+}
+
+/// What the shards and the threads share.
 pub(crate) struct Shared {
     pub(crate) journal: Journal,
     pub(crate) latch: Latch,
     pub(crate) syncer: Syncer,
-    vfs: Arc<dyn Vfs>,
+    pub(crate) vfs: Arc<dyn Vfs>,
+    /// What counts on the disk.
+    manifest: Mutex<Manifest>,
+    /// Held by whoever folds.
+    pub(crate) folding: Mutex<()>,
+    pub(crate) fold_bytes: u64,
     home: Home,
     report: Report,
     shards: Vec<Shard>,
+    /// Whether the search for something to fold is to end.
+    folding_over: Mutex<bool>,
+    folding_ends: Condvar,
 }
 
-/// One shard. Locks are taken in the order writing, journal, kept.
-#[derive(Default)]
-struct Shard {
+/// One shard. Locks are taken in the order folding, writing, journal, kept; the manifest's alone.
+pub(crate) struct Shard {
     /// Held from the journal to the memory, so that both have the same order.
     writing: Mutex<()>,
     kept: Mutex<Kept>,
     memory_bytes: AtomicU64,
 }
 
-/// A store with its thread, which ends when the last door to it is gone.
+/// A store with its threads, which end when the last door to it is gone.
 pub(crate) struct Running {
     pub(crate) shared: Arc<Shared>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    threads: Mutex<Vec<JoinHandle<()>>>,
 }
 
 impl TideStore {
@@ -90,31 +113,39 @@ impl TideStore {
     pub fn open_on(vfs: Arc<dyn Vfs>, options: &OpenOptions) -> Result<Arc<Self>, StoreError> {
         let home = Home::open(&vfs, options)?;
         let sizes = Sizes { segment_bytes: options.segment_bytes, recent_bytes_max: options.recent_bytes_max };
-        let mut shards: Vec<Kept> = (0..home.format().shards).map(|_| Kept::default()).collect();
-        let recovery = Recovery::open(&vfs, home.format().secret, sizes, &mut |found| {
-            let what = || found.location.segment.file_name();
-            let Some(kept) = shards.get_mut(usize::from(found.shard.0)) else {
-                return Err(StoreError::corrupt(what(), format!("it has a batch of shard {}", found.shard)));
-            };
-            let place = Place { segment: found.location.segment, at: found.location.at };
-            kept.apply(found.payload, place).map_err(|none| {
-                let at = u64::from(found.location.at) + none.at as u64;
-                StoreError::corrupt(what(), format!("the batch step at byte {at} is none"))
-            })
-        })?;
+        // The manifest's name may not be durable yet, and what follows removes what it replaced.
+        vfs.sync_directory().map_err(|error| StoreError::failed("syncing", vfs.shown(), error))?;
+        let manifest = Manifest::read(&*vfs)?;
+        let runs = fold::open_runs(&*vfs, &manifest)?;
+        let (shards, secret) = (home.format().shards, home.format().secret);
+        let mut shards: Vec<Kept> = (0..shards).map(|shard| Kept::new(ShardNumber(shard), runs.clone())).collect();
+        if manifest.folds > 0 {
+            fold::checkpoint::load(&*vfs, secret, manifest.folds, &mut shards)?;
+        }
+        let recovery =
+            Recovery::open(&vfs, secret, sizes, manifest.start, &mut |found| fold::apply(&mut shards, &found))?;
+        fold::remove_strays(&*vfs, &manifest)?;
         home.adopt()?;
         let shared = Arc::new(Shared {
             journal: recovery.journal,
             latch: Latch::default(),
             syncer: Syncer::default(),
             vfs,
+            manifest: Mutex::new(manifest),
+            folding: Mutex::default(),
+            fold_bytes: options.fold_bytes,
             home,
             report: Report { batches: recovery.batches, torn: recovery.torn },
             shards: shards.into_iter().map(Shard::of).collect(),
+            folding_over: Mutex::default(),
+            folding_ends: Condvar::new(),
         });
-        let running = Arc::new(Running { shared, thread: Mutex::default() });
+        let running = Arc::new(Running { shared, threads: Mutex::default() });
         match options.syncing {
-            Syncing::ByThread => running.start()?,
+            Syncing::ByThread => {
+                running.start("punctual-sync", |shared| shared.syncer.run(&shared.journal, &shared.latch))?;
+                running.start("punctual-fold", Shared::fold_until_over)?;
+            }
             Syncing::ByHand => {}
         }
         Ok(Arc::new(Self(running)))
@@ -126,12 +157,26 @@ impl TideStore {
         self.0.shared.report.clone()
     }
 
-    /// Does what the thread does when it is asked, for a store that is synced by hand.
+    /// What the store has on the disk.
+    #[must_use]
+    pub fn figures(&self) -> Figures {
+        let shared = &self.0.shared;
+        let manifest = shared.manifest();
+        Figures {
+            folds: u64::from(manifest.folds),
+            runs: manifest.runs.len() as u64,
+            run_bytes: manifest.runs.iter().map(|(_, bytes)| bytes).sum(),
+            journal_bytes: shared.journal.disk_bytes(),
+        }
+    }
+
+    /// Does what the threads do, for a store that is synced by hand: a sync, and a fold if one is due.
     ///
     /// # Errors
-    /// When the sync fails. Final, as always.
+    /// When either fails. Final, as always.
     pub fn sync(&self) -> Result<(), StoreError> {
-        self.0.shared.sync()
+        self.0.shared.sync()?;
+        self.0.shared.fold_or_fail()
     }
 }
 
@@ -155,11 +200,13 @@ impl Store for TideStore {
 
     fn usage(&self) -> StoreUsage {
         let shared = &self.0.shared;
+        let Figures { run_bytes, journal_bytes, .. } = self.figures();
         let kept: u64 = shared.shards.iter().map(|shard| shard.memory_bytes.load(Ordering::Relaxed)).sum();
+        let runs: u64 = shared.shards.first().map_or(0, |shard| shard.kept().run_bytes());
         StoreUsage {
-            disk_bytes: shared.journal.disk_bytes(),
+            disk_bytes: journal_bytes + run_bytes,
             free_bytes: shared.vfs.free_bytes().unwrap_or(0),
-            memory_bytes: kept + shared.journal.recent_bytes() as u64,
+            memory_bytes: kept + runs + shared.journal.recent_bytes() as u64,
         }
     }
 
@@ -174,17 +221,17 @@ impl Store for TideStore {
 }
 
 impl Running {
-    fn start(&self) -> Result<(), StoreError> {
+    fn start(&self, name: &str, run: impl FnOnce(&Shared) + Send + 'static) -> Result<(), StoreError> {
         let shared = self.shared.clone();
         let thread = Builder::new()
-            .name("punctual-sync".to_owned())
-            .spawn(move || shared.syncer.run(&shared.journal, &shared.latch))
+            .name(name.to_owned())
+            .spawn(move || run(&shared))
             .map_err(|error| StoreError::failed("starting a thread for", self.shared.vfs.shown(), error))?;
-        *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread);
+        self.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
         Ok(())
     }
 
-    /// A last sync, then the thread ends.
+    /// A last sync, then the threads end.
     fn stop(&self) {
         let shared = &self.shared;
         if shared.syncer.is_closing() {
@@ -194,7 +241,9 @@ impl Running {
         let writing: Vec<_> = shared.shards.iter().map(Shard::writing).collect();
         shared.syncer.close();
         drop(writing);
-        if let Some(thread) = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take() {
+        *shared.folding_over.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        shared.folding_ends.notify_one();
+        for thread in std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner)) {
             // A thread that panicked has nothing more to say; its work shows in the latch.
             let _ = thread.join();
         }
@@ -223,7 +272,28 @@ impl Shared {
         Ok(())
     }
 
-    fn sync(&self) -> Result<(), StoreError> {
+    /// The thread that folds what is due now and then.
+    fn fold_until_over(&self) {
+        loop {
+            let over = self.folding_over.lock().unwrap_or_else(PoisonError::into_inner);
+            let (over, _) = self
+                .folding_ends
+                .wait_timeout_while(over, FOLD_LOOK, |over| !*over)
+                .unwrap_or_else(PoisonError::into_inner);
+            let is_over = *over;
+            drop(over);
+            if is_over || self.fold_or_fail().is_err() {
+                return;
+            }
+        }
+    }
+
+    fn fold_or_fail(&self) -> Result<(), StoreError> {
+        self.latch.check()?;
+        self.fold_if_due().map(|_| ()).map_err(|error| self.syncer.fail(error, &self.latch))
+    }
+
+    pub(crate) fn sync(&self) -> Result<(), StoreError> {
         self.latch.check()?;
         self.syncer.round(&self.journal).map_err(|error| self.syncer.fail(error, &self.latch))
     }
@@ -248,14 +318,24 @@ impl Shared {
         Ok(appended.commit)
     }
 
-    pub(crate) fn read(&self, number: ShardNumber, reads: Vec<Read>) -> Result<Vec<ReadReply>, StoreError> {
-        self.check()?;
-        // Where records lie is asked under the lock, so that all answers are of one moment; their
-        // bytes are read after it.
-        let mut kept = self.shard(number).kept();
-        let answers: Vec<_> = reads.into_iter().map(|read| kept.read(read)).collect();
-        drop(kept);
-        answers.into_iter().map(|answer| answer.reply(|location| self.journal.record(location))).collect()
+    pub(crate) fn read(&self, number: ShardNumber, reads: &[Read]) -> Result<Vec<ReadReply>, StoreError> {
+        loop {
+            self.check()?;
+            // Where records lie is asked under the lock, so that all answers are of one moment; their
+            // bytes are read after it.
+            let mut kept = self.shard(number).kept();
+            let answers: Vec<_> = reads.iter().map(|read| kept.read(*read)).collect();
+            drop(kept);
+            let replies: Option<Vec<ReadReply>> = answers
+                .into_iter()
+                .map(|answer| answer.finish(&self.journal).transpose())
+                .collect::<Option<_>>()
+                .transpose()?;
+            if let Some(replies) = replies {
+                return Ok(replies);
+            }
+            // What one of them rested on was folded meanwhile: now it is in a run.
+        }
     }
 
     pub(crate) fn show_state(&self, number: ShardNumber, show: &mut dyn FnMut(Bytes, Bytes)) -> Result<(), StoreError> {
@@ -266,7 +346,20 @@ impl Shared {
         Ok(())
     }
 
-    fn shard(&self, number: ShardNumber) -> &Shard {
+    pub(crate) fn manifest(&self) -> MutexGuard<'_, Manifest> {
+        self.manifest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn secret(&self) -> [u8; 16] {
+        self.home.format().secret
+    }
+
+    /// The numbers of the shards.
+    pub(crate) fn numbers(&self) -> impl Iterator<Item = ShardNumber> + use<> {
+        (0..self.home.format().shards).map(ShardNumber)
+    }
+
+    pub(crate) fn shard(&self, number: ShardNumber) -> &Shard {
         self.shards.get(usize::from(number.0)).expect("the store checks the number when it gives a door out")
     }
 }
@@ -277,11 +370,18 @@ impl Shard {
         Self { writing: Mutex::default(), kept: Mutex::new(kept), memory_bytes }
     }
 
+    /// From now on looks into runs for what lay in the journal up to a segment.
+    pub(crate) fn adopt(&self, folded: SegmentNumber, runs: &Arc<[Arc<Run>]>) {
+        let mut kept = self.kept();
+        kept.adopt(folded, runs.clone());
+        self.memory_bytes.store(kept.bytes(), Ordering::Relaxed);
+    }
+
     fn writing(&self) -> MutexGuard<'_, ()> {
         self.writing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    pub(crate) fn kept(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -19,6 +19,9 @@ type Waiter = oneshot::Sender<Result<Durable, StoreError>>;
 /// Who waits for what, and what is asked of the thread.
 #[derive(Default)]
 pub(crate) struct Syncer {
+    /// Held by whoever syncs, with the failure of the first that failed. One that began later must
+    /// not return earlier: it would call durable what the earlier one is still about to make so.
+    rounds: Mutex<Option<StoreError>>,
     state: Mutex<State>,
     asked: Condvar,
 }
@@ -99,8 +102,18 @@ impl Syncer {
 
     /// One sync, if there is anything to sync, and whom it answers. Otherwise writes down how far
     /// everything is durable, and makes ready for what comes.
-    #[expect(clippy::disallowed_methods, reason = "measures how long a sync took, for the observer alone")]
     pub(crate) fn round(&self, journal: &Journal) -> Result<(), StoreError> {
+        let mut failed = self.rounds.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(error) = &*failed {
+            return Err(error.clone());
+        }
+        let done = self.sync(journal);
+        *failed = done.clone().err();
+        done
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "measures how long a sync took, for the observer alone")]
+    fn sync(&self, journal: &Journal) -> Result<(), StoreError> {
         let before = journal.durable();
         if journal.written() > before {
             let begun = Instant::now();

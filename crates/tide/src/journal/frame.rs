@@ -54,6 +54,11 @@ impl Seed {
         Self(crc32c::crc32c_append(crc32c::crc32c(&secret), &segment.to_be_bytes()))
     }
 
+    /// The seed of a checkpoint, which is kept in frames too.
+    pub(crate) fn of_checkpoint(secret: [u8; 16], number: u32) -> Self {
+        Self(crc32c::crc32c_append(Self::of(secret, number).0, b"checkpoint"))
+    }
+
     /// A check over some bytes.
     pub(crate) fn check(self, bytes: &[u8]) -> u32 {
         crc32c::crc32c_append(self.0, bytes)

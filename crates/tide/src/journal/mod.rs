@@ -7,7 +7,7 @@
 //!
 //! It knows frames and places, not what a batch means.
 
-mod frame;
+pub(crate) mod frame;
 mod recent;
 mod recovery;
 mod segment;
@@ -26,12 +26,16 @@ use bytes::Bytes;
 use punctual_store_api::StoreError;
 use punctual_types::{CommitNumber, ShardNumber};
 
-use crate::{limits, vfs::Vfs};
+use crate::{
+    limits,
+    vfs::{Vfs, is_full},
+};
 use frame::{Chain, HEADER_BYTES, Header, Kind, Seed, frame_bytes, payload_check};
 use recent::Recent;
-pub(crate) use recovery::Recovery;
+pub(crate) use recovery::{Found, Recovery, replay};
+use segment::SEGMENT_HEADER_BYTES;
+pub(crate) use segment::Segment;
 pub(crate) use segment::SegmentNumber;
-use segment::{SEGMENT_HEADER_BYTES, Segment};
 
 /// Where some bytes lie in the journal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,6 +43,20 @@ pub(crate) struct Location {
     pub(crate) segment: SegmentNumber,
     pub(crate) at: u32,
     pub(crate) len: u32,
+}
+
+/// How far a journal has come: its last batch, and the chain to it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Link {
+    pub(crate) chain: Chain,
+    pub(crate) commit: CommitNumber,
+}
+
+/// Where a journal begins: what came before has been folded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Start {
+    pub(crate) segment: SegmentNumber,
+    pub(crate) link: Link,
 }
 
 /// How a journal is kept.
@@ -180,7 +198,11 @@ impl Journal {
         }
         let number = writer.next_number();
         drop(writer);
-        let segment = Segment::create(&*self.vfs, number, self.seed(number), self.sizes.segment_bytes)?;
+        let segment = match Segment::create(&*self.vfs, number, self.seed(number), self.sizes.segment_bytes) {
+            // There is room in the present one yet, and there may be by the time it is full.
+            Err(error) if is_full(&error) => return Ok(()),
+            made => made?,
+        };
         let mut writer = self.writer();
         if segment.number > writer.segment.number {
             writer.prepared = Some(segment);
@@ -192,16 +214,17 @@ impl Journal {
         self.vfs.remove(&name).map_err(|error| StoreError::failed("removing", name, error))
     }
 
-    /// The bytes at a location, checked against the four bytes before them.
-    pub(crate) fn record(&self, location: Location) -> Result<Bytes, StoreError> {
+    /// The bytes at a location, checked against the four bytes before them; `None` when its
+    /// segment has been folded meanwhile.
+    pub(crate) fn record(&self, location: Location) -> Result<Option<Bytes>, StoreError> {
         if let Some(bytes) = self.recent().get(location) {
-            return Ok(bytes);
+            return Ok(Some(bytes));
         }
         let name = location.segment.file_name();
         let segments = self.segments.read().unwrap_or_else(PoisonError::into_inner);
         let segment = segments.get(&location.segment).cloned();
         drop(segments);
-        let segment = segment.ok_or_else(|| StoreError::corrupt(&*name, "a record lies in it and it is gone"))?;
+        let Some(segment) = segment else { return Ok(None) };
         let mut bytes = vec![0; 4 + location.len as usize];
         let from = u64::from(location.at).saturating_sub(4);
         segment.file.read_at(&mut bytes, from).map_err(|error| StoreError::failed("reading", &*name, error))?;
@@ -210,7 +233,26 @@ impl Journal {
             let detail = format!("the record of {} bytes at {} fails its check", location.len, location.at);
             return Err(StoreError::corrupt(name, detail));
         }
-        Ok(Bytes::from(bytes).slice(4..))
+        Ok(Some(Bytes::from(bytes).slice(4..)))
+    }
+
+    /// The segments before the present one, oldest first, which do not change any more.
+    pub(crate) fn full(&self) -> Vec<Arc<Segment>> {
+        let segments = self.segments.read().unwrap_or_else(PoisonError::into_inner);
+        segments.values().filter(|segment| segment.ended.get().is_some()).cloned().collect()
+    }
+
+    /// Removes segments whose batches lie elsewhere by now. Not synced: what comes back after a
+    /// crash is before the journal's beginning and is removed again.
+    pub(crate) fn forget(&self, folded: &[Arc<Segment>]) -> Result<(), StoreError> {
+        for segment in folded {
+            let mut segments = self.segments.write().unwrap_or_else(PoisonError::into_inner);
+            segments.remove(&segment.number);
+            drop(segments);
+            let name = segment.number.file_name();
+            self.vfs.remove(&name).map_err(|error| StoreError::failed("removing", name, error))?;
+        }
+        Ok(())
     }
 
     /// The last commit that is known to be durable.
@@ -253,6 +295,8 @@ impl Journal {
         segments.insert(segment.number, segment.clone());
         drop(segments);
         let full = std::mem::replace(&mut writer.segment, segment);
+        let link = Link { chain: writer.chain, commit: writer.last };
+        assert!(full.ended.set(link).is_ok(), "a segment ends once");
         writer.unsynced.push(full);
         writer.end = SEGMENT_HEADER_BYTES as u64;
         Ok(())
@@ -273,7 +317,7 @@ impl Journal {
 
 impl Writer {
     fn next_number(&mut self) -> SegmentNumber {
-        self.numbered = SegmentNumber(self.numbered.0 + 1);
+        self.numbered = self.numbered.next();
         self.numbered
     }
 

@@ -8,15 +8,15 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, RwLock, atomic::AtomicU64},
+    sync::{Arc, Mutex, OnceLock, RwLock, atomic::AtomicU64},
 };
 
 use punctual_store_api::{StoreError, Unusable};
 use punctual_types::{CommitNumber, ShardNumber};
 
 use super::{
-    Journal, Location, Recent, Sizes, Writer,
-    frame::{ALIGNMENT, Chain, Frame, HEADER_BYTES, Kind, Seed},
+    Journal, Link, Location, Recent, Sizes, Start, Writer,
+    frame::{ALIGNMENT, Frame, HEADER_BYTES, Kind, Seed},
     segment::{Beginning, SEGMENT_HEADER_BYTES, Segment, SegmentNumber, beginning},
 };
 use crate::vfs::{FileHandle, Vfs, read_all};
@@ -50,11 +50,12 @@ struct File {
 
 /// How far the chain was followed.
 struct Progress {
-    chain: Chain,
-    last: CommitNumber,
+    link: Link,
     batches: u64,
     /// The file and place behind the last frame that continued the chain.
     end: Option<(usize, u64)>,
+    /// How far it had come at the end of each file.
+    links: Vec<Link>,
 }
 
 impl Recovery {
@@ -63,24 +64,47 @@ impl Recovery {
         vfs: &Arc<dyn Vfs>,
         secret: [u8; 16],
         sizes: Sizes,
+        begin: Start,
         show: &mut dyn FnMut(Found<'_>) -> Result<(), StoreError>,
     ) -> Result<Self, StoreError> {
-        let files = open_and_sync(&**vfs, secret)?;
-        let mut progress = Progress { chain: Chain::default(), last: CommitNumber(0), batches: 0, end: None };
+        let files = open_and_sync(&**vfs, secret, begin.segment)?;
+        let mut progress = Progress::from(begin.link);
         for (index, file) in files.iter().enumerate() {
             file.follow(index, &mut progress, show)?;
         }
         let torn = cut_off(&files, &progress)?;
-        let journal = start(vfs, secret, sizes, files, &progress)?;
+        let journal = start(vfs, secret, sizes, begin, files, &progress)?;
         Ok(Self { journal, batches: progress.batches, torn })
     }
 }
 
-/// The files of the journal in order. A process that died may have written without syncing; what
+/// Shows every batch of some whole segments again, oldest first, and checks that none is missing.
+/// Gives how far the journal had come with them.
+pub(crate) fn replay(
+    segments: &[Arc<Segment>],
+    from: Link,
+    show: &mut dyn FnMut(Found<'_>) -> Result<(), StoreError>,
+) -> Result<Link, StoreError> {
+    let mut progress = Progress::from(from);
+    for (index, segment) in segments.iter().enumerate() {
+        let (number, seed, handle) = (segment.number, segment.seed, segment.file.clone());
+        let file = File { number, seed, handle, len: segment.len };
+        file.follow(index, &mut progress, show)?;
+        if segment.ended.get() != Some(&progress.link) {
+            let detail = format!("it could be read up to commit {} only", progress.link.commit);
+            return Err(StoreError::corrupt(file.name(), detail));
+        }
+    }
+    Ok(progress.link)
+}
+
+/// The files of the journal in order, from a segment on. A process that died may have written without syncing; what
 /// it wrote could be read now and yet be lost by the next power cut, so it is made safe first.
-fn open_and_sync(vfs: &dyn Vfs, secret: [u8; 16]) -> Result<Vec<File>, StoreError> {
+fn open_and_sync(vfs: &dyn Vfs, secret: [u8; 16], first: SegmentNumber) -> Result<Vec<File>, StoreError> {
     let names = vfs.list().map_err(|error| StoreError::failed("listing", vfs.shown(), error))?;
     let mut numbers: Vec<SegmentNumber> = names.iter().filter_map(|name| SegmentNumber::of_file(name)).collect();
+    // What lies before the first has been folded, and a crash has kept it from being removed.
+    numbers.retain(|number| *number >= first);
     numbers.sort_unstable();
     let mut files = Vec::with_capacity(numbers.len());
     for number in numbers {
@@ -142,10 +166,10 @@ impl File {
             };
             show(Found { shard: frame.header.shard, location, payload: frame.payload })?;
             progress.batches += 1;
-            progress.chain = frame.chain;
-            progress.last = frame.header.commit;
+            progress.link = Link { chain: frame.chain, commit: frame.header.commit };
             progress.end = Some((index, at as u64));
         }
+        progress.links.push(progress.link);
         Ok(())
     }
 
@@ -168,12 +192,16 @@ impl File {
 }
 
 impl Progress {
+    const fn from(link: Link) -> Self {
+        Self { link, batches: 0, end: None, links: Vec::new() }
+    }
+
     fn is_continued_by(&self, frame: &Frame<'_>) -> bool {
         let expected = match frame.header.kind {
-            Kind::Batch => self.last.0 + 1,
-            Kind::Mark => self.last.0,
+            Kind::Batch => self.link.commit.0 + 1,
+            Kind::Mark => self.link.commit.0,
         };
-        frame.header.previous == self.chain && frame.header.commit.0 == expected
+        frame.header.previous == self.link.chain && frame.header.commit.0 == expected
     }
 }
 
@@ -185,8 +213,8 @@ fn cut_off(files: &[File], progress: &Progress) -> Result<Option<(String, u64)>,
         let place = if index == first { end } else { SEGMENT_HEADER_BYTES as u64 };
         if let Some((durable, at)) = file.durable_behind(place)? {
             is_torn = true;
-            if durable > progress.last {
-                let (broken, last) = (files.get(first).map_or_else(String::new, File::name), progress.last);
+            if durable > progress.link.commit {
+                let (broken, last) = (files.get(first).map_or_else(String::new, File::name), progress.link.commit);
                 let detail = format!(
                     "after commit {last} nothing can be read at byte {end}, and byte {at} of `{}` says that commit \
                      {durable} was durable",
@@ -215,10 +243,11 @@ fn start(
     vfs: &Arc<dyn Vfs>,
     secret: [u8; 16],
     sizes: Sizes,
+    begin: Start,
     files: Vec<File>,
     progress: &Progress,
 ) -> Result<Journal, StoreError> {
-    let number = SegmentNumber(files.last().map_or(0, |file| file.number.0) + 1);
+    let number = SegmentNumber(files.last().map_or(begin.segment.0, |file| file.number.0) + 1);
     let segment = Arc::new(Segment::create(&**vfs, number, Seed::of(secret, number.0), sizes.segment_bytes)?);
     // Only now, so that there is a journal at any time. One that comes back because its removal was
     // not synced does no harm: what did not continue the chain before does not later.
@@ -233,15 +262,16 @@ fn start(
         .map(|(index, file)| {
             let end = progress.end.filter(|(last, _)| *last == index).map_or(file.len, |(_, end)| end.min(file.len));
             let File { number, seed, handle, .. } = file;
-            (number, Arc::new(Segment { number, seed, file: handle, len: end }))
+            let ended = progress.links.get(index).map_or_else(OnceLock::new, |link| OnceLock::from(*link));
+            (number, Arc::new(Segment { number, seed, file: handle, len: end, ended }))
         })
         .collect();
     segments.insert(number, segment.clone());
     let writer = Writer {
         segment,
         end: SEGMENT_HEADER_BYTES as u64,
-        chain: progress.chain,
-        last: progress.last,
+        chain: progress.link.chain,
+        last: progress.link.commit,
         // Told anew by the first frame, and by a mark if there is none.
         told: CommitNumber(0),
         unsynced: Vec::new(),
@@ -256,6 +286,6 @@ fn start(
         segments: RwLock::new(segments),
         recent: Mutex::new(Recent::new(sizes.recent_bytes_max)),
         // Everything that was found has been synced.
-        durable: AtomicU64::new(progress.last.0),
+        durable: AtomicU64::new(progress.link.commit.0),
     })
 }

@@ -1,8 +1,10 @@
 //! A segment: a file of frames with a header that says which one it is.
 
+use std::sync::OnceLock;
+
 use punctual_store_api::StoreError;
 
-use super::frame::Seed;
+use super::{Link, frame::Seed};
 use crate::{
     codec::Reader,
     vfs::{FileHandle, Vfs},
@@ -15,10 +17,15 @@ const VERSION: u32 = 1;
 const PREFIX: &str = "journal.";
 
 /// The number of a segment, from 1. Never given twice in a data directory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct SegmentNumber(pub(crate) u32);
 
 impl SegmentNumber {
+    /// The number after this one.
+    pub(crate) const fn next(self) -> Self {
+        Self(self.0 + 1)
+    }
+
     pub(crate) fn file_name(self) -> String {
         format!("{PREFIX}{:08x}", self.0)
     }
@@ -38,6 +45,8 @@ pub(crate) struct Segment {
     pub(crate) file: FileHandle,
     /// Bytes that it has room for.
     pub(crate) len: u64,
+    /// How far the journal had come when the next segment was begun.
+    pub(crate) ended: OnceLock<Link>,
 }
 
 impl Segment {
@@ -49,7 +58,7 @@ impl Segment {
         file.write_at(&header(number, seed), 0).map_err(failed)?;
         file.sync().map_err(|error| StoreError::failed("syncing", &*name, error))?;
         vfs.sync_directory().map_err(|error| StoreError::failed("syncing", vfs.shown(), error))?;
-        Ok(Self { number, seed, file, len })
+        Ok(Self { number, seed, file, len, ended: OnceLock::new() })
     }
 }
 

@@ -1,42 +1,41 @@
 //! What a shard keeps: timelines, index entries and named state, as far as it is in memory.
 
+mod answer;
 mod timeline;
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use bytes::Bytes;
-use punctual_types::{Counted, DelayMs, IndexEntry, IndexPlace, Offset, Read, ReadReply, Record, Time, TimelineId};
+use punctual_types::{DelayMs, IndexEntry, IndexPlace, Position, ShardNumber, Time, TimelineId, Write};
 
 use crate::{
     batch::{NoBatch, Step, Steps},
     journal::{Location, SegmentNumber},
+    run::Run,
     wheel::{Entry, Span},
 };
-use timeline::{Page, Timeline};
+use timeline::Timeline;
 
 /// How much broker time passes between two sweeps of expired index entries: a sweep looks at
 /// every entry.
 const SWEEP_EVERY: DelayMs = DelayMs::from_secs(60);
 
 /// Everything that a shard keeps.
-#[derive(Default)]
 pub(crate) struct Kept {
+    shard: ShardNumber,
     timelines: HashMap<TimelineId, Timeline>,
     index: HashMap<IndexPlace, IndexEntry>,
     state: BTreeMap<Bytes, Bytes>,
     state_bytes: usize,
     entries: u64,
     swept: Time,
-}
-
-/// The answer to a read, with the places of records in place of their bytes.
-pub(crate) enum Answer {
-    /// To a window; whether the bytes are wanted.
-    Records(Vec<Entry>, bool),
-    Record(Option<Entry>),
-    Offset(Option<Offset>),
-    Entry(Option<IndexEntry>),
-    Counts(Vec<Counted>),
+    /// Where the records lie that the wheels no longer have.
+    runs: Arc<[Arc<Run>]>,
+    /// Whether records of the wheels are on their way to a run.
+    is_folding: bool,
 }
 
 /// Where the payload of a batch lies, so that its records can be found again.
@@ -47,6 +46,21 @@ pub(crate) struct Place {
 }
 
 impl Kept {
+    /// A shard that keeps nothing but what the runs have of it.
+    pub(crate) fn new(shard: ShardNumber, runs: Arc<[Arc<Run>]>) -> Self {
+        Self {
+            shard,
+            timelines: HashMap::new(),
+            index: HashMap::new(),
+            state: BTreeMap::new(),
+            state_bytes: 0,
+            entries: 0,
+            swept: Time::ZERO,
+            runs,
+            is_folding: false,
+        }
+    }
+
     /// Does what a batch says. It is the same at a commit and at a restart.
     pub(crate) fn apply(&mut self, payload: &[u8], place: Place) -> Result<(), NoBatch> {
         let (now, steps) = Steps::of(payload)?;
@@ -62,18 +76,18 @@ impl Kept {
     }
 
     fn step(&mut self, step: Step<'_>, place: Place) {
+        let (has_runs, is_folding) = (!self.runs.is_empty(), self.is_folding);
         match step {
             Step::Insert { timeline, position, record } => {
                 let location = Location { segment: place.segment, at: place.at + record.at, len: record.len };
                 self.change(timeline, |timeline| timeline.wheel.insert(Entry { position, location }));
             }
             Step::Remove { timeline, position } => {
-                self.change(timeline, |timeline| {
-                    timeline.wheel.remove(position);
-                });
+                self.change(timeline, |timeline| timeline.remove(position, has_runs, is_folding));
             }
             Step::RemoveRange { timeline, after, to, seq_max } => {
-                self.change(timeline, |timeline| timeline.wheel.remove_range(Span { after, to }, seq_max));
+                let span = Span { after, to };
+                self.change(timeline, |timeline| timeline.remove_range(span, seq_max, has_runs || is_folding));
             }
             Step::Anchor { timeline, mark } => self.change(timeline, |timeline| timeline.anchor(mark)),
             Step::RaiseFloor { timeline, mark } => self.change(timeline, |timeline| timeline.raise_floor(mark)),
@@ -101,43 +115,80 @@ impl Kept {
         self.state_bytes = self.state_bytes + after - before;
     }
 
-    pub(crate) fn read(&mut self, read: Read) -> Answer {
-        match read {
-            Read::Window { timeline, after, to, limit, bytes_max, values } => {
-                let page = Page { skip: 0, limit, bytes_max, values };
-                let found = self.timeline(timeline).map(|timeline| timeline.window(Span { after, to }, page));
-                Answer::Records(found.unwrap_or_default(), values)
-            }
-            Read::Record { timeline, position } => {
-                Answer::Record(self.timeline(timeline).and_then(|timeline| timeline.wheel.get(position)))
-            }
-            Read::AtOffset { timeline, offset, limit } => {
-                let found = self.timeline(timeline).map(|timeline| timeline.at_offset(offset, limit));
-                Answer::Records(found.unwrap_or_default(), true)
-            }
-            Read::OffsetOf { timeline, position } => {
-                Answer::Offset(self.timeline(timeline).and_then(|timeline| timeline.offset_of(position)))
-            }
-            Read::Lookup(place) => Answer::Entry(self.index.get(&place).copied()),
-            Read::Count { timeline, after, to, bucket_ms } => {
-                let counts = self.timeline(timeline).map(|timeline| {
-                    timeline
-                        .wheel
-                        .count_by(Span { after, to }, bucket_ms.max(1))
-                        .into_iter()
-                        .filter_map(|(from, count)| Some(Counted { from: Time::from_unix_ms(from)?, count }))
-                });
-                Answer::Counts(counts.into_iter().flatten().collect())
-            }
-        }
-    }
-
-    fn timeline(&mut self, id: TimelineId) -> Option<&mut Timeline> {
-        self.timelines.get_mut(&id)
-    }
-
     pub(crate) fn state(&self) -> impl Iterator<Item = (&Bytes, &Bytes)> {
         self.state.iter()
+    }
+
+    /// From now on notes what is removed, for it may be on its way to a run; or no longer.
+    pub(crate) fn set_folding(&mut self, is_folding: bool) {
+        self.is_folding = is_folding;
+    }
+
+    /// The timelines, in order.
+    pub(crate) fn timelines(&self) -> Vec<TimelineId> {
+        let mut timelines: Vec<TimelineId> = self.timelines.keys().copied().collect();
+        timelines.sort_unstable();
+        timelines
+    }
+
+    /// The entries of a timeline, in order.
+    pub(crate) fn entries(&mut self, timeline: TimelineId) -> Vec<Entry> {
+        let all = Span { after: Position::MIN, to: Position::MAX };
+        self.timelines.get_mut(&timeline).map(|timeline| timeline.entries(all, u64::MAX, u64::MAX)).unwrap_or_default()
+    }
+
+    /// Which of some entries of a timeline are still here.
+    pub(crate) fn present(&mut self, timeline: TimelineId, entries: &[Entry]) -> Vec<Entry> {
+        let Some(timeline) = self.timelines.get_mut(&timeline) else { return Vec::new() };
+        entries.iter().filter(|entry| timeline.wheel.get(entry.position).is_some()).copied().collect()
+    }
+
+    /// The floor of a timeline.
+    pub(crate) fn floor(&self, timeline: TimelineId) -> Position {
+        self.timelines.get(&timeline).map_or(Position::MIN, |timeline| timeline.floor.position)
+    }
+
+    /// Takes out what lies in the journal's segments up to one, and looks for it in runs instead.
+    pub(crate) fn adopt(&mut self, folded: SegmentNumber, runs: Arc<[Arc<Run>]>) {
+        for timeline in self.timelines.values_mut() {
+            timeline.wheel.retain(&|entry| entry.location.segment > folded);
+        }
+        self.entries = self.timelines.values().map(|timeline| timeline.wheel.len()).sum();
+        self.runs = runs;
+        self.is_folding = false;
+    }
+
+    /// Everything but the records, as writes that bring it back to a shard with the given runs.
+    pub(crate) fn writes(&self, runs: &[Arc<Run>]) -> (Time, Vec<Write>) {
+        let mut writes = Vec::new();
+        let is_in_run = |position: Position| runs.iter().any(|run| run.may_have(self.shard, position.seq));
+        for (&timeline, kept) in &self.timelines {
+            if kept.floor.position > Position::MIN {
+                writes.push(Write::RaiseFloor { timeline, mark: kept.floor });
+            }
+            writes.extend(kept.anchors.iter().map(|(&position, &offset)| Write::Anchor {
+                timeline,
+                mark: punctual_types::Mark { offset, position },
+            }));
+            let removed = kept.removed.positions().filter(|position| is_in_run(*position));
+            writes.extend(removed.map(|position| Write::Remove { timeline, position }));
+            writes.extend(kept.removed.ranges().map(|(span, seq_max)| Write::RemoveRange {
+                timeline,
+                after: span.after,
+                to: span.to,
+                seq_max,
+            }));
+        }
+        writes.extend(self.index.iter().map(|(&place, &entry)| Write::PutIndex { place, entry }));
+        let state =
+            self.state.iter().map(|(key, value)| Write::SetState { key: key.clone(), value: Some(value.clone()) });
+        writes.extend(state);
+        (self.swept, writes)
+    }
+
+    /// Bytes of memory that the runs take up, for all shards.
+    pub(crate) fn run_bytes(&self) -> u64 {
+        self.runs.iter().map(|run| run.memory_bytes()).sum()
     }
 
     /// Bytes of memory, roughly.
@@ -146,26 +197,5 @@ impl Kept {
         let index = self.index.len() * (size_of::<IndexPlace>() + size_of::<IndexEntry>());
         let timelines = self.timelines.len() * size_of::<Timeline>();
         entries + (index + timelines + self.state_bytes) as u64
-    }
-}
-
-impl Answer {
-    /// The reply, with the bytes of the records.
-    pub(crate) fn reply<E>(self, record: impl Fn(Location) -> Result<Bytes, E>) -> Result<ReadReply, E> {
-        Ok(match self {
-            Self::Records(entries, values) => ReadReply::Records(
-                entries
-                    .into_iter()
-                    .map(|entry| {
-                        let value = if values { record(entry.location)? } else { Bytes::new() };
-                        Ok(Record { position: entry.position, value })
-                    })
-                    .collect::<Result<_, E>>()?,
-            ),
-            Self::Record(entry) => ReadReply::Record(entry.map(|entry| record(entry.location)).transpose()?),
-            Self::Offset(offset) => ReadReply::Offset(offset),
-            Self::Entry(entry) => ReadReply::Entry(entry),
-            Self::Counts(counts) => ReadReply::Counts(counts),
-        })
     }
 }

@@ -1,32 +1,45 @@
-//! One timeline of a shard: its wheel, its floor, and the anchors above the floor.
+//! One timeline of a shard: its wheel, its floor, the anchors above the floor, and what was removed
+//! from runs.
 
-use std::{collections::BTreeMap, ops::ControlFlow};
+use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
 
 use punctual_types::{Mark, Offset, Position, Seq};
 
-use crate::wheel::{Entry, Span, Wheel};
+use crate::{
+    run::Removed,
+    wheel::{Entry, Span, Wheel},
+};
 
 /// One timeline of a shard.
 #[derive(Default)]
 pub(crate) struct Timeline {
-    /// What lies above the floor, and nothing else.
+    /// What lies above the floor and in the journal, and nothing else.
     pub(crate) wheel: Wheel,
-    floor: Mark,
+    pub(crate) floor: Mark,
     /// Marks above the floor, by position. Offsets rise with positions, so this is also their
     /// order by offset.
-    anchors: BTreeMap<Position, Offset>,
-}
-
-/// Which part of a window is wanted.
-pub(crate) struct Page {
-    pub(crate) skip: u64,
-    pub(crate) limit: u32,
-    pub(crate) bytes_max: u64,
-    /// Whether the records' bytes are wanted, and count.
-    pub(crate) values: bool,
+    pub(crate) anchors: BTreeMap<Position, Offset>,
+    /// What was removed and may lie in a run. Shared with the readers of a moment.
+    pub(crate) removed: Arc<Removed>,
 }
 
 impl Timeline {
+    /// Removes a record, and notes so when it may lie in a run or be on its way there.
+    pub(crate) fn remove(&mut self, position: Position, has_runs: bool, is_folding: bool) {
+        let was_here = self.wheel.remove(position).is_some();
+        if position > self.floor.position && (is_folding || has_runs && !was_here) {
+            Arc::make_mut(&mut self.removed).remove(position);
+        }
+    }
+
+    /// Removes what lies in a span and has at most this sequence number.
+    pub(crate) fn remove_range(&mut self, span: Span, seq_max: Seq, may_be_in_run: bool) {
+        self.wheel.remove_range(span, seq_max);
+        if may_be_in_run && span.to > self.floor.position {
+            Arc::make_mut(&mut self.removed).remove_range(span, seq_max);
+        }
+    }
+
     pub(crate) fn anchor(&mut self, mark: Mark) {
         if mark.position > self.floor.position {
             self.anchors.insert(mark.position, mark.offset);
@@ -44,39 +57,39 @@ impl Timeline {
         while self.anchors.first_key_value().is_some_and(|(position, _)| *position <= mark.position) {
             self.anchors.pop_first();
         }
+        if !self.removed.is_empty() {
+            Arc::make_mut(&mut self.removed).forget_up_to(mark.position);
+        }
     }
 
-    pub(crate) fn window(&mut self, span: Span, page: Page) -> Vec<Entry> {
-        let (mut found, mut bytes, mut skipped) = (Vec::new(), 0, 0);
+    /// The part of a span above the floor.
+    pub(crate) fn above_floor(&self, span: Span) -> Span {
+        Span { after: span.after.max(self.floor.position), to: span.to }
+    }
+
+    /// The first entries of a span: at most so many, and none behind the one that reaches so many bytes.
+    pub(crate) fn entries(&mut self, span: Span, limit: u64, bytes_max: u64) -> Vec<Entry> {
+        let (mut found, mut bytes) = (Vec::new(), 0);
         self.wheel.walk(span, &mut |entry| {
-            if skipped < page.skip {
-                skipped += 1;
-                return ControlFlow::Continue(());
-            }
-            bytes += if page.values { u64::from(entry.location.len) } else { 0 };
+            bytes += u64::from(entry.location.len);
             found.push(entry);
-            let is_full = found.len() >= page.limit as usize || bytes >= page.bytes_max;
+            let is_full = found.len() as u64 >= limit || bytes >= bytes_max;
             if is_full { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
         found
     }
 
-    pub(crate) fn at_offset(&mut self, offset: Offset, limit: u32) -> Vec<Entry> {
-        let anchors = self.anchors.iter().rev().map(|(position, offset)| Mark { offset: *offset, position: *position });
-        let mark = anchors.into_iter().find(|mark| mark.offset <= offset).unwrap_or(self.floor);
-        let span = Span { after: mark.position, to: Position::MAX };
-        let skip = offset.0.saturating_sub(mark.offset.0);
-        self.window(span, Page { skip, limit, bytes_max: u64::MAX, values: true })
+    /// The last mark that has passed no more than this offset.
+    pub(crate) fn mark_of(&self, offset: Offset) -> Mark {
+        let mut marks =
+            self.anchors.iter().rev().map(|(position, offset)| Mark { offset: *offset, position: *position });
+        marks.find(|mark| mark.offset <= offset).unwrap_or(self.floor)
     }
 
-    pub(crate) fn offset_of(&mut self, position: Position) -> Option<Offset> {
-        self.wheel.get(position)?;
-        // Strictly before: the record at a mark's own position is the last that the mark passed.
+    /// The last mark before a position. Strictly: the record at a mark's own position is the last
+    /// that the mark passed.
+    pub(crate) fn mark_before(&self, position: Position) -> Mark {
         let anchor = self.anchors.range(..position).next_back();
-        let mark = anchor.map_or(self.floor, |(position, offset)| Mark { offset: *offset, position: *position });
-        // No record has sequence number 0, so the position before that of a record is one less.
-        let before = Position::new(position.due, Seq(position.seq.0.saturating_sub(1)));
-        let passed = self.wheel.count(Span { after: mark.position, to: before });
-        Some(Offset(mark.offset.0 + passed))
+        anchor.map_or(self.floor, |(position, offset)| Mark { offset: *offset, position: *position })
     }
 }

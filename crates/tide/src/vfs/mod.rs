@@ -12,6 +12,8 @@ mod simulated;
 
 use std::{io, sync::Arc};
 
+use punctual_store_api::StoreError;
+
 pub use directory::Directory;
 pub use simulated::{Fault, SimulatedDisk};
 
@@ -127,4 +129,11 @@ pub(crate) fn read_all(file: &FileHandle, bytes_max: u64) -> io::Result<Vec<u8>>
     let mut bytes = vec![0; len];
     file.read_at(&mut bytes, 0)?;
     Ok(bytes)
+}
+
+/// Whether an error says that the disk is full.
+pub(crate) fn is_full(error: &StoreError) -> bool {
+    let StoreError::Failed { source, .. } = error else { return false };
+    let source = source.downcast_ref::<io::Error>();
+    source.is_some_and(|error| matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded))
 }

@@ -50,7 +50,7 @@ pub(crate) struct Wheel {
 }
 
 impl Span {
-    fn contains(&self, position: Position) -> bool {
+    pub(crate) fn contains(&self, position: Position) -> bool {
         position > self.after && position <= self.to
     }
 }
@@ -68,13 +68,18 @@ impl Wheel {
 
     /// Takes out what lies in a span and has at most this sequence number.
     pub(crate) fn remove_range(&mut self, span: Span, seq_max: Seq) {
-        self.root.retain(span, slot::TOP, 0, &|position| position.seq > seq_max);
+        self.root.retain(span, slot::TOP, 0, &|entry| entry.position.seq > seq_max);
     }
 
     /// Takes out everything up to a position, whole slots at once.
     pub(crate) fn remove_up_to(&mut self, position: Position) {
         // No record stands at the least position: sequence numbers begin at 1.
         self.root.retain(Span { after: Position::MIN, to: position }, slot::TOP, 0, &|_| false);
+    }
+
+    /// Keeps only what is asked for.
+    pub(crate) fn retain(&mut self, keep: &dyn Fn(Entry) -> bool) {
+        self.root.retain(Span { after: Position::MIN, to: Position::MAX }, slot::TOP, 0, keep);
     }
 
     /// The entry at a position.

@@ -132,23 +132,21 @@ impl Slot {
     }
 
     /// Keeps, of what lies in a span, only what is asked for.
-    pub(super) fn retain(&mut self, span: Span, level: u32, start: u64, keep: &dyn Fn(Position) -> bool) {
+    pub(super) fn retain(&mut self, span: Span, level: u32, start: u64, keep: &dyn Fn(Entry) -> bool) {
         match self {
-            Self::Closed(entries) => {
-                entries.list.retain(|entry| !span.contains(entry.position) || keep(entry.position))
-            }
+            Self::Closed(entries) => entries.list.retain(|entry| !span.contains(entry.position) || keep(*entry)),
             Self::Crowd(seqs) => {
                 let due = Time::from_unix_ms(start).unwrap_or(Time::MAX);
-                let is_kept = |seq| {
-                    let position = Position::new(due, seq);
-                    !span.contains(position) || keep(position)
+                let is_kept = |seq, location| {
+                    let entry = Entry { position: Position::new(due, seq), location };
+                    !span.contains(entry.position) || keep(entry)
                 };
                 // From the front while it goes: a floor passes little of a crowded millisecond at a time.
-                while seqs.first_key_value().is_some_and(|(seq, _)| !is_kept(*seq)) {
+                while seqs.first_key_value().is_some_and(|(seq, location)| !is_kept(*seq, *location)) {
                     seqs.pop_first();
                 }
                 if seqs.first_key_value().is_some_and(|(seq, _)| Position::new(due, *seq) <= span.to) {
-                    seqs.retain(|seq, _| is_kept(*seq));
+                    seqs.retain(|seq, location| is_kept(*seq, *location));
                 }
             }
             Self::Open(finer) => {

@@ -7,7 +7,7 @@ use crate::on_disk::options;
 use bytes::Bytes;
 use punctual_store_api::{ShardStore, Store, StoreError, testing::wait};
 use punctual_tide::{
-    Syncing, TideStore,
+    OpenOptions, Syncing, TideStore,
     vfs::{Fault, SimulatedDisk},
 };
 use punctual_types::{
@@ -21,7 +21,9 @@ const TIMELINE: TimelineId = TimelineId::main(TopicNumber(1), PartitionNumber(0)
 const BATCH: u64 = 4;
 
 fn open(disk: &SimulatedDisk) -> Result<Arc<TideStore>, StoreError> {
-    TideStore::open_on(Arc::new(disk.clone()), &options(SHARDS, Syncing::ByHand))
+    // So small that a history folds several times.
+    let options = OpenOptions { segment_bytes: 1 << 10, fold_bytes: 3 << 10, ..options(SHARDS, Syncing::ByHand) };
+    TideStore::open_on(Arc::new(disk.clone()), &options)
 }
 
 fn position(seq: u64) -> Position {
@@ -117,7 +119,8 @@ fn latched(store: &TideStore, error: StoreError) -> StoreError {
 }
 
 /// Opens what is left and checks it against what was answered.
-fn check_and_go_on(disk: &SimulatedDisk, answered: &mut Answered, what: &str) {
+/// Gives how often it had been folded.
+fn check_and_go_on(disk: &SimulatedDisk, answered: &mut Answered, what: &str) -> u64 {
     let store = open(disk).unwrap_or_else(|error| panic!("{what}: {error}"));
     for shard in 0..SHARDS {
         let (index, found) = (usize::from(shard), batches(&store, shard));
@@ -126,10 +129,12 @@ fn check_and_go_on(disk: &SimulatedDisk, answered: &mut Answered, what: &str) {
         assert!(range.contains(&found), "{what}: shard {shard} has {found} of {range:?}");
         (answered.written[index], answered.durable[index]) = (found, found);
     }
+    store.figures().folds
 }
 
 #[test]
 fn a_power_cut_at_every_change_of_a_history_loses_nothing_that_was_answered() {
+    let mut folds = 0;
     for k in 1.. {
         let mut was_cut = false;
         for seed in 0..6 {
@@ -141,11 +146,11 @@ fn a_power_cut_at_every_change_of_a_history_loses_nothing_that_was_answered() {
                 was_cut |= commit_until_it_fails(&disk, 30, &mut answered).is_some();
                 disk.cut_power();
                 disk.crash(seed * 3 + life);
-                check_and_go_on(&disk, &mut answered, &format!("cut {k}, seed {seed}, life {life}"));
+                folds += check_and_go_on(&disk, &mut answered, &format!("cut {k}, seed {seed}, life {life}"));
             }
         }
         if !was_cut {
-            assert!(k > 60, "there were changes to cut at: {k}");
+            assert!(k > 60 && folds > 100, "there were changes to cut at: {k}, and folds among them: {folds}");
             return;
         }
     }

@@ -2,5 +2,6 @@
 
 mod directory;
 mod dying;
+mod folding;
 mod on_disk;
 mod promises;

@@ -8,10 +8,12 @@ use tempfile::TempDir;
 
 pub(crate) const SECRET: [u8; 16] = *b"0123456789abcdef";
 
-/// Small segments and a small memory, so that a few batches fill several and are read from files.
+/// Small segments and a small memory, so that a few batches fill several, are read from files, and
+/// are folded into runs.
 pub(crate) fn options(shards: u16, syncing: Syncing) -> OpenOptions {
     OpenOptions {
         segment_bytes: 4 << 10,
+        fold_bytes: 12 << 10,
         recent_bytes_max: 2 << 10,
         free_bytes_min: 0,
         syncing,

@@ -1,0 +1,269 @@
+//! The oldest of the journal becomes runs, and nobody can tell.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+};
+
+use crate::on_disk::{SECRET, options};
+use bytes::Bytes;
+use punctual_store_api::{ShardStore, Store, testing::wait};
+use punctual_tide::{OpenOptions, Syncing, TideStore, limits, vfs::SimulatedDisk, vfs::Vfs};
+use punctual_types::{
+    Batch, Mark, Offset, PartitionNumber, Position, Read, ReadReply, Seq, ShardNumber, Time, TimelineId, TopicNumber,
+    Write,
+};
+
+const TIMELINE: TimelineId = TimelineId::main(TopicNumber(1), PartitionNumber(0));
+
+fn open(disk: &SimulatedDisk) -> (Arc<TideStore>, Arc<dyn ShardStore>) {
+    let store = TideStore::open_on(Arc::new(disk.clone()), &options(1, Syncing::ByHand)).expect("opens");
+    let door = store.shard(ShardNumber(0)).expect("a shard");
+    (store, door)
+}
+
+fn at(due: u64, seq: u64) -> Position {
+    Position::new(Time::from_unix_ms(due).expect("in range"), Seq(seq))
+}
+
+/// A position for each sequence number: due in an order that looks like none.
+fn position(seq: u64) -> Position {
+    at(1_000 + seq * 7919 % 90_001, seq)
+}
+
+fn value(position: Position) -> Bytes {
+    Bytes::from(vec![position.seq.0 as u8; 40 + position.seq.0 as usize % 30])
+}
+
+fn insert(position: Position) -> Write {
+    Write::Insert { timeline: TIMELINE, position, record: value(position) }
+}
+
+fn commit(door: &Arc<dyn ShardStore>, writes: Vec<Write>) {
+    wait(door.commit(Batch { now: Time::ZERO, writes })).expect("written");
+}
+
+fn read(door: &Arc<dyn ShardStore>, read: Read) -> ReadReply {
+    wait(door.read(vec![read])).expect("answered").remove(0)
+}
+
+/// All positions, each with the record that belongs there.
+fn everything(door: &Arc<dyn ShardStore>) -> Vec<Position> {
+    let (after, to) = (Position::MIN, Position::MAX);
+    let window = Read::Window { timeline: TIMELINE, after, to, limit: u32::MAX, bytes_max: u64::MAX, values: true };
+    let ReadReply::Records(records) = read(door, window) else { panic!("records") };
+    records
+        .into_iter()
+        .map(|record| {
+            assert_eq!(record.value, value(record.position), "{:?}", record.position);
+            record.position
+        })
+        .collect()
+}
+
+fn sorted(positions: impl Iterator<Item = Position>) -> Vec<Position> {
+    let mut positions: Vec<Position> = positions.collect();
+    positions.sort_unstable();
+    positions
+}
+
+/// Commits until there was another fold.
+fn fold(store: &TideStore, door: &Arc<dyn ShardStore>) {
+    let before = store.figures().folds;
+    while store.figures().folds == before {
+        commit(door, vec![Write::SetState { key: Bytes::from_static(b"k"), value: Some(vec![0; 500].into()) }]);
+        store.sync().expect("synced");
+    }
+}
+
+#[test]
+fn records_are_found_in_runs_and_what_was_removed_before_and_after_is_not() {
+    let disk = SimulatedDisk::default();
+    let (store, door) = open(&disk);
+    let all = sorted((1..=600).map(position));
+    for piece in (1..=600).collect::<Vec<u64>>().chunks(20) {
+        commit(&door, piece.iter().map(|seq| insert(position(*seq))).collect());
+        store.sync().expect("synced");
+    }
+    commit(&door, vec![Write::Remove { timeline: TIMELINE, position: all[50] }]);
+    fold(&store, &door);
+    commit(&door, vec![Write::Remove { timeline: TIMELINE, position: all[60] }]);
+    let (after, to) = (all[99], all[199]);
+    commit(&door, vec![Write::RemoveRange { timeline: TIMELINE, after, to, seq_max: Seq(300) }]);
+    fold(&store, &door);
+    let left: Vec<Position> = all
+        .iter()
+        .copied()
+        .filter(|position| *position != all[50] && *position != all[60])
+        .filter(|position| !(*position > after && *position <= to && position.seq <= Seq(300)))
+        .collect();
+    assert_eq!(everything(&door), left);
+    assert!(store.figures().runs > 3, "{:?}", store.figures());
+    // Several folds more, and a start: tombstones are carried on.
+    for _ in 0..3 {
+        fold(&store, &door);
+    }
+    drop((store, door));
+    let (store, door) = open(&disk);
+    assert_eq!(everything(&door), left);
+    for position in &all {
+        let expected = left.contains(position).then(|| value(*position));
+        assert_eq!(read(&door, Read::Record { timeline: TIMELINE, position: *position }), ReadReply::Record(expected));
+    }
+    for (passed, position) in (0..).zip(&left) {
+        let offset = read(&door, Read::OffsetOf { timeline: TIMELINE, position: *position });
+        assert_eq!(offset, ReadReply::Offset(Some(Offset(passed))));
+    }
+    let mark = Mark { offset: Offset(250), position: left[249] };
+    commit(&door, vec![Write::RaiseFloor { timeline: TIMELINE, mark }]);
+    fold(&store, &door);
+    assert_eq!(everything(&door), left[250..]);
+    let offset = read(&door, Read::OffsetOf { timeline: TIMELINE, position: left[300] });
+    assert_eq!(offset, ReadReply::Offset(Some(Offset(300))));
+}
+
+#[test]
+fn what_floors_have_passed_by_the_fold_never_reaches_a_run() {
+    let disk = SimulatedDisk::default();
+    let (store, door) = open(&disk);
+    for seq in 1..=2_000 {
+        commit(&door, vec![insert(at(seq, seq))]);
+        if seq > 3 {
+            let mark = Mark { offset: Offset(seq - 3), position: at(seq - 3, seq - 3) };
+            commit(&door, vec![Write::RaiseFloor { timeline: TIMELINE, mark }]);
+        }
+        store.sync().expect("synced");
+    }
+    let figures = store.figures();
+    assert!(figures.folds > 5, "{figures:?}");
+    assert_eq!((figures.runs, figures.run_bytes), (0, 0));
+    assert_eq!(everything(&door).len(), 3);
+    assert!(figures.journal_bytes < 10 * (4 << 10), "the journal is cut: {figures:?}");
+}
+
+#[test]
+fn a_run_whose_records_are_all_below_the_floor_is_removed() {
+    let disk = SimulatedDisk::default();
+    let (store, door) = open(&disk);
+    for seq in 1..=300 {
+        commit(&door, vec![insert(position(seq))]);
+        store.sync().expect("synced");
+    }
+    fold(&store, &door);
+    let runs =
+        |disk: &SimulatedDisk| disk.list().expect("listed").iter().filter(|name| name.starts_with("run.")).count();
+    assert_eq!(runs(&disk) as u64, store.figures().runs);
+    assert!(runs(&disk) > 0);
+    let mark = Mark { offset: Offset(300), position: Position::MAX };
+    commit(&door, vec![Write::RaiseFloor { timeline: TIMELINE, mark }]);
+    fold(&store, &door);
+    assert_eq!((runs(&disk), store.figures().runs), (0, 0));
+}
+
+#[test]
+fn a_timeline_longer_than_a_piece_is_folded_whole() {
+    assert_eq!(OpenOptions::new(1, SECRET).fold_bytes, limits::FOLD_BYTES);
+    let disk = SimulatedDisk::default();
+    let (store, door) = open(&disk);
+    let count = limits::FOLD_CHUNK as u64 * 2 + 1;
+    commit(&door, (1..=count).map(|seq| insert(position(seq))).collect());
+    fold(&store, &door);
+    assert_eq!(everything(&door), sorted((1..=count).map(position)));
+}
+
+#[test]
+fn a_store_folds_by_itself() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let store = TideStore::open(directory.path(), &options(1, Syncing::ByThread)).expect("opens");
+    let door = store.shard(ShardNumber(0)).expect("a shard");
+    for seq in 1..=400 {
+        commit(&door, vec![insert(position(seq))]);
+    }
+    // Asked now and then, far longer than it may take.
+    let is_folded = (0..1_000).any(|_| {
+        thread::park_timeout(limits::FOLD_LOOK);
+        store.figures().folds > 0
+    });
+    assert!(is_folded);
+    assert_eq!(everything(&door), sorted((1..=400).map(position)));
+}
+
+#[test]
+fn a_full_disk_ends_a_fold_and_not_the_store() {
+    let disk = SimulatedDisk::default();
+    let (store, door) = open(&disk);
+    let mut seq = 0;
+    // Up to where the next sync would fold.
+    while store.figures().journal_bytes < 16 << 10 {
+        seq += 1;
+        commit(&door, vec![insert(position(seq))]);
+    }
+    let used: usize = disk.list().expect("listed").iter().map(|name| disk.contents(name).expect("there").len()).sum();
+    // Room neither for a segment, which would be made ahead, nor for a run.
+    disk.set_capacity(used as u64 + 1_000);
+    store.sync().expect("the store goes on");
+    assert_eq!(store.figures().folds, 0, "{:?}", store.figures());
+    assert!(disk.list().expect("listed").iter().all(|name| !name.starts_with("run.")), "nothing is left behind");
+    seq += 1;
+    commit(&door, vec![insert(position(seq))]);
+    disk.set_capacity(u64::MAX);
+    fold(&store, &door);
+    assert_eq!(everything(&door), sorted((1..=seq).map(position)));
+}
+
+/// Commits and reads on one thread, syncs and folds on another.
+#[test]
+fn folding_beside_commits_and_reads_changes_no_answer() {
+    let disk = SimulatedDisk::default();
+    let (store, door) = open(&disk);
+    let is_over = AtomicBool::new(false);
+    let mut alive = BTreeMap::new();
+    let mut floor = Position::MIN;
+    let mut passed = 0;
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                store.sync().expect("synced");
+            }
+        });
+        for seq in 1..=6_000_u64 {
+            // Ever further ahead, so that the floor can follow.
+            let inserted = at(seq * 10 + seq * 7919 % 50_000, seq);
+            let mut writes = vec![insert(inserted)];
+            alive.insert(inserted, ());
+            if seq % 3 == 0 {
+                let removed = *alive.keys().nth(seq as usize * 31 % alive.len()).expect("one");
+                alive.remove(&removed);
+                writes.push(Write::Remove { timeline: TIMELINE, position: removed });
+            }
+            if seq % 50 == 0 {
+                let line = at(seq * 10, 0);
+                passed += alive.range(..=line).count() as u64;
+                alive = alive.split_off(&line);
+                floor = floor.max(line);
+                writes.push(Write::RaiseFloor {
+                    timeline: TIMELINE,
+                    mark: Mark { offset: Offset(passed), position: floor },
+                });
+            }
+            commit(&door, writes);
+            if seq % 20 == 0 {
+                let expected: Vec<Position> = alive.keys().copied().collect();
+                assert_eq!(everything(&door), expected, "after {seq}");
+            }
+            if let Some((position, _)) = alive.iter().nth(seq as usize % 97) {
+                let offset = read(&door, Read::OffsetOf { timeline: TIMELINE, position: *position });
+                assert_eq!(offset, ReadReply::Offset(Some(Offset(passed + seq % 97))), "after {seq}");
+            }
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    assert!(store.figures().folds > 10, "{:?}", store.figures());
+    drop((store, door));
+    let (_store, door) = open(&disk);
+    assert_eq!(everything(&door), alive.keys().copied().collect::<Vec<_>>());
+}
