@@ -72,7 +72,8 @@ impl Shard {
             Command::Retain { timeline } => self.retain_reads(*timeline, now, facts, &mut wanted),
             Command::RaiseFloor { timeline } => self.raise_floor_reads(*timeline, now, facts, &mut wanted),
             Command::Lease { partition, subscription, lane, max, bytes_max, .. } => {
-                self.lease_reads(partition.lane(*lane), *subscription, *max, *bytes_max, now, facts, &mut wanted);
+                let most = (*max, *bytes_max);
+                self.lease_reads(partition.lane(*lane), *subscription, most, now, facts, &mut wanted);
             }
             Command::Nack { items, .. } => self.nack_reads(items, facts, &mut wanted),
             Command::Release { leases } => self.release_reads(leases, now, facts, &mut wanted),

@@ -313,7 +313,7 @@ fn tell_stats(stats: &PartitionStats) -> Vec<String> {
             BreakerState::Open => ", breaker open",
             BreakerState::HalfOpen => ", breaker half open",
         };
-        let filtered = (totals.filtered > 0).then(|| format!(", filtered {}", totals.filtered)).unwrap_or_default();
+        let filtered = if totals.filtered > 0 { format!(", filtered {}", totals.filtered) } else { String::new() };
         told.push(format!(
             "s{}: ready {}, leased {}, retrying {}; delivered {}, acked {}, failed {}, retried {}, dead {}{filtered}{}{oldest}{breaker}",
             subscription.subscription,
