@@ -11,7 +11,7 @@ use clap::Args;
 use punctual_core::format::{
     FormatError, MessageRecord, StateKey, failure, partition_totals::PartitionTotals, reader_state,
     shard_meta::ShardMeta, state_key::FIRST_FOREIGN_FAMILY, subscription_totals::SubscriptionTotals,
-    timeline_state::TimelineState,
+    timeline_state::TimelineState, transfer,
 };
 use punctual_store_api::{ShardStore, Store as _, StoreError};
 use punctual_store_fjall::{FjallStore, OpenOptions};
@@ -116,6 +116,7 @@ impl Found {
             StateKey::Failure(..) => failure::Failure::decode(value).map(drop),
             StateKey::SubscriptionTotals(..) => SubscriptionTotals::decode(value).map(drop),
             StateKey::PartitionTotals(..) => PartitionTotals::decode(value).map(drop),
+            StateKey::Arrived(_) => transfer::decode_arrived(value).map(drop),
         };
         read.map_err(|error| format!("{name:?}: {error}"))
     }
@@ -199,6 +200,7 @@ fn check_record(timeline: TimelineId, record: Record) -> Result<(), String> {
         Lane::Priority(_) | Lane::Retry(_) => {
             MessageRecord::decode(record.value).map(drop).map_err(|error| format!("{position:?}: {error}"))
         }
+        Lane::Outgoing(_) => transfer::decode(record.value).map(drop).map_err(|error| format!("{position:?}: {error}")),
         // Marks without a content of their own.
         Lane::Expiry | Lane::Check => Ok(()),
     }

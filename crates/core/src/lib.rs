@@ -19,12 +19,13 @@ mod state;
 pub use command::{
     Answer, CancelAnswer, Command, Crossed, DeliverNowAnswer, Delivered, ExtendAnswer, FoundMessage, Leased,
     LogOffsets, LogRead, MessageHandle, NackAnswer, NackItem, Prepare, PreparedAnswer, PublishAnswer, PublishItem,
-    PublishRefusal, Refused, RescheduleAnswer, SettleAnswer, SubscriptionProgress, SubscriptionStart,
+    PublishRefusal, Refused, RescheduleAnswer, SettleAnswer, SubscriptionProgress, SubscriptionStart, TransferPiece,
 };
 pub use facts::Facts;
 pub use filter::{Filter, FilterError};
 pub use hash::HandleHash;
 pub use state::{
     BreakerRules, BreakerState, Due, LeaseRef, OnExpiry, OnKeyConflict, Pace, PartitionId, PartitionStats, Retry,
-    Shard, ShardClock, ShardConfig, SubscriptionKind, SubscriptionRules, SubscriptionStats, TopicRules,
+    Shard, ShardClock, ShardConfig, SubscriptionKind, SubscriptionRules, SubscriptionStats, TopicPlace, TopicRules,
+    Transfer, TransferItem, TransferSource,
 };

@@ -7,16 +7,16 @@
 use bytes::Bytes;
 use proptest::prelude::*;
 use punctual_core::{
-    HandleHash,
+    Due, HandleHash, OnKeyConflict, PartitionId, PublishItem, Transfer, TransferItem, TransferSource,
     format::{
         DeadLetter, ExpiryMark, FormatError, MessageRecord, Prepared, StateKey, failure::Failure,
         partition_totals::PartitionTotals, reader_state, reader_state::ReaderState, shard_meta::ShardMeta,
-        subscription_totals::SubscriptionTotals, timeline_state::TimelineState,
+        subscription_totals::SubscriptionTotals, timeline_state::TimelineState, transfer,
     },
 };
 use punctual_types::{
-    DelayMs, Epoch, Lane, Mark, MessageRef, Offset, PartitionNumber, Position, Seq, SubscriptionNumber, Time,
-    TimelineId, TopicNumber,
+    DelayMs, Epoch, Lane, Mark, MessageRef, Offset, PartitionNumber, Position, Seq, ShardNumber, SubscriptionNumber,
+    Time, TimelineId, TopicNumber,
 };
 
 /// A kind of stored value.
@@ -147,6 +147,41 @@ fn a_message_that_is_damaged_is_refused() {
     assert!(MessageRecord::decode(late.into()).is_err(), "an id after the year 9999");
 }
 
+const TRANSFER: Kind<Transfer> = Kind { decode: transfer::decode, encode: transfer::encode };
+
+#[test]
+fn a_transfer_keeps_its_bytes() {
+    let timeline =
+        TimelineId { topic: TopicNumber(2), partition: PartitionNumber(3), lane: Lane::Retry(SubscriptionNumber(4)) };
+    let item = TransferItem::Record { timeline, due: time(0x0102), record: Bytes::from_static(b"any") };
+    check(
+        &TRANSFER,
+        Transfer { number: 5, item },
+        b"\x01\x01\x01\x05\x02\x0b\0\0\0\x02\0\x03\x02\0\0\0\x04\x03\x03any\x04\x02\x01\x02",
+    );
+    let item = PublishItem {
+        due: Due::After(DelayMs::from_ms(7)),
+        body: Bytes::from_static(b"hi"),
+        key: Some("k".into()),
+        on_conflict: OnKeyConflict::Replace,
+        dedup_id: None,
+        ordering_key: None,
+        tag: None,
+        headers: Vec::new(),
+        priority: 0,
+        expires_after: None,
+        prepare: None,
+    };
+    let partition = PartitionId { topic: TopicNumber(2), partition: PartitionNumber(3) };
+    let record = [&b"\x01\x01\x15\0\0\0\x02\0\x03"[..], &[0; 15], b"\x04\x01k\x10\x02hi"].concat();
+    let to = b"\x01\x01\x01\x01\x02\x0b\0\0\0\x02\0\x03\x01\0\0\0\0\x03\x1f";
+    check(
+        &TRANSFER,
+        Transfer { number: 1, item: TransferItem::Publish { partition, item: Box::new(item) } },
+        &[&to[..], &record, b"\x04\x01\x07\x05\x01\x02\x06\x01\x02"].concat(),
+    );
+}
+
 #[test]
 fn a_body_is_shared_with_the_stored_bytes() {
     let stored = MessageRecord::new(message(), Time::ZERO, Bytes::from_static(b"body")).encode();
@@ -241,7 +276,7 @@ fn state_keys_keep_their_bytes_and_nothing_else_is_one() {
     };
     let (topic, partition, subscription) = (timeline.topic, timeline.partition, SubscriptionNumber(0x0b0c_0d0e));
     let lane = b"\x01\x02\x03\x04\x05\x06\x02\x07\x08\x09\x0a";
-    let keys: [(StateKey, Vec<u8>); 7] = [
+    let keys: [(StateKey, Vec<u8>); 8] = [
         (StateKey::Shard, vec![1]),
         (StateKey::Timeline(timeline), [b"\x02", &lane[..]].concat()),
         (StateKey::Reader(timeline, subscription), [b"\x03", &lane[..], b"\x0b\x0c\x0d\x0e"].concat()),
@@ -258,6 +293,10 @@ fn state_keys_keep_their_bytes_and_nothing_else_is_one() {
             b"\x06\x01\x02\x03\x04\x05\x06\x0b\x0c\x0d\x0e".to_vec(),
         ),
         (StateKey::PartitionTotals(topic, partition), b"\x07\x01\x02\x03\x04\x05\x06".to_vec()),
+        (
+            StateKey::Arrived(TransferSource { directory: *b"0123456789abcdef", shard: ShardNumber(0x0102) }),
+            b"\x090123456789abcdef\x01\x02".to_vec(),
+        ),
     ];
     for (key, bytes) in keys {
         assert_eq!(key.to_bytes(), bytes);

@@ -1,6 +1,6 @@
 //! Which timeline: a partition has one for its messages and hidden ones beside it.
 
-use crate::{PartitionNumber, SubscriptionNumber, TopicNumber};
+use crate::{PartitionNumber, ShardNumber, SubscriptionNumber, TopicNumber};
 
 /// One list of records ordered by position, with a now-line of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -24,6 +24,8 @@ pub enum Lane {
     Expiry,
     /// When prepared messages are to be checked.
     Check,
+    /// Transfers to another shard that have not arrived; of the shard itself, not of a topic.
+    Outgoing(ShardNumber),
 }
 
 impl Lane {
@@ -40,6 +42,7 @@ impl Lane {
             Self::Retry(subscription) => (2, subscription.0),
             Self::Expiry => (3, 0),
             Self::Check => (4, 0),
+            Self::Outgoing(shard) => (5, shard.0 as u32),
         };
         let [a, b, c, d] = number.to_be_bytes();
         [kind, a, b, c, d]
@@ -55,6 +58,7 @@ impl Lane {
             (2, number) => Some(Self::Retry(SubscriptionNumber(number))),
             (3, 0) => Some(Self::Expiry),
             (4, 0) => Some(Self::Check),
+            (5, number) => u16::try_from(number).ok().map(|shard| Self::Outgoing(ShardNumber(shard))),
             _ => None,
         }
     }
@@ -68,6 +72,12 @@ impl TimelineId {
     #[must_use]
     pub const fn main(topic: TopicNumber, partition: PartitionNumber) -> Self {
         Self { topic, partition, lane: Lane::MAIN }
+    }
+
+    /// A shard's own timeline of what goes to another shard: no topic has the number 0.
+    #[must_use]
+    pub const fn outgoing(target: ShardNumber) -> Self {
+        Self { topic: TopicNumber(0), partition: PartitionNumber(0), lane: Lane::Outgoing(target) }
     }
 
     /// The same partition's timeline of another lane.

@@ -28,11 +28,12 @@ fn every_lane_comes_back_and_nothing_else_is_a_lane() {
         (Lane::Retry(SubscriptionNumber(9)), [2, 0, 0, 0, 9]),
         (Lane::Expiry, [3, 0, 0, 0, 0]),
         (Lane::Check, [4, 0, 0, 0, 0]),
+        (Lane::Outgoing(ShardNumber(0x0102)), [5, 0, 0, 1, 2]),
     ] {
         assert_eq!(lane.to_bytes(), bytes);
         assert_eq!(Lane::from_bytes(bytes), Some(lane));
     }
-    for bytes in [[0; 5], [1, 0, 0, 1, 0], [3, 0, 0, 0, 1], [5, 0, 0, 0, 0]] {
+    for bytes in [[0; 5], [1, 0, 0, 1, 0], [3, 0, 0, 0, 1], [5, 0, 1, 0, 0], [6, 0, 0, 0, 0]] {
         assert_eq!(Lane::from_bytes(bytes), None);
     }
 }

@@ -8,7 +8,7 @@ use punctual_broker_api::{
     TopicSettings,
 };
 use punctual_core::{
-    BreakerRules, Filter, Pace, PartitionId, Retry, SubscriptionKind, SubscriptionRules, TopicRules,
+    BreakerRules, Filter, Pace, PartitionId, Retry, SubscriptionKind, SubscriptionRules, TopicPlace, TopicRules,
     format::FormatError,
 };
 use punctual_types::{
@@ -39,6 +39,11 @@ pub(crate) struct Topic {
 }
 
 impl Topic {
+    /// Where its partitions lie.
+    pub(crate) fn place(&self) -> TopicPlace {
+        TopicPlace { topic: self.number, root: self.root, partitions: self.settings.partitions }
+    }
+
     /// Its partitions.
     pub(crate) fn partitions(&self) -> impl Iterator<Item = PartitionId> + '_ {
         (0..self.settings.partitions)
@@ -114,7 +119,7 @@ pub(crate) struct Subscription {
     /// How it reads; fixed when it is made.
     pub(crate) kind: SubscriptionKind,
     pub(crate) settings: SubscriptionSettings,
-    pub(crate) dead_letter_topic: TopicNumber,
+    pub(crate) dead_letters: TopicPlace,
     pub(crate) dead_letter_name: TopicName,
     pub(crate) paused: bool,
 }
@@ -134,7 +139,7 @@ impl Subscription {
                 max: retry.max,
                 jitter: retry.jitter,
             },
-            dead_letter_topic: self.dead_letter_topic,
+            dead_letters: self.dead_letters,
             // An even share each: together they never exceed the bound (which is at least their number).
             max_in_flight: (self.settings.max_in_flight / u32::from(partitions)).max(1),
             paused: self.paused,
@@ -179,7 +184,7 @@ impl Catalog {
     pub(crate) fn load(pieces: Vec<(Bytes, Bytes)>) -> Result<Self, FormatError> {
         let mut catalog = Self::default();
         catalog.namespaces.insert(NamespaceName::default(), Namespace::default());
-        let mut names: BTreeMap<TopicNumber, (NamespaceName, TopicName)> = BTreeMap::new();
+        let mut names: BTreeMap<TopicNumber, (NamespaceName, TopicName, TopicPlace)> = BTreeMap::new();
         let orphan = |what: &str| FormatError { what: "catalog", detail: format!("{what} belongs to nothing") };
         // Entries come in the order of their families: counters, namespaces, topics, subscriptions.
         let mut schedules = Vec::new();
@@ -195,27 +200,27 @@ impl Catalog {
                 }
                 Entry::Topic(TopicEntry { number, namespace, name, root, reserved, settings }) => {
                     let home = catalog.namespaces.get_mut(&namespace).ok_or_else(|| orphan("a topic"))?;
-                    names.insert(number, (namespace.clone(), name.clone()));
                     let subscriptions = BTreeMap::new();
                     let topic =
                         Topic { number, name: name.clone(), namespace, root, reserved, settings, subscriptions };
+                    names.insert(number, (topic.namespace.clone(), name.clone(), topic.place()));
                     home.topics.insert(name, Arc::new(topic));
                 }
                 Entry::Subscription(entry) => {
-                    let dead_letter_name = names
+                    let (dead_letter_name, dead_letters) = names
                         .get(&entry.dead_letter_topic)
-                        .map(|(_, name)| name.clone())
+                        .map(|(_, name, place)| (name.clone(), *place))
                         .ok_or_else(|| orphan("a dead-letter topic"))?;
-                    let (namespace, topic) = names.get(&entry.topic).ok_or_else(|| orphan("a subscription"))?;
+                    let (namespace, topic, _) = names.get(&entry.topic).ok_or_else(|| orphan("a subscription"))?;
                     let topic = catalog.namespaces.get_mut(namespace).and_then(|home| home.topics.get_mut(topic));
                     let topic = Arc::make_mut(topic.ok_or_else(|| orphan("a subscription"))?);
-                    let SubscriptionEntry { number, name, kind, settings, dead_letter_topic, paused, .. } = entry;
+                    let SubscriptionEntry { number, name, kind, settings, paused, .. } = entry;
                     let subscription = Subscription {
                         number,
                         name: name.clone(),
                         kind,
                         settings,
-                        dead_letter_topic,
+                        dead_letters,
                         dead_letter_name,
                         paused,
                     };

@@ -40,7 +40,7 @@ impl Inner {
 
     /// Keeps pieces of the catalog; durable when this returns.
     pub(super) async fn keep(&self, pieces: Vec<(Bytes, Option<Bytes>)>) -> Result<(), Error> {
-        self.shards.ask(HOME, Command::Keep { pieces }, AnswerWhen::Durable).await.map(drop)
+        self.shards.ask(HOME, Command::Keep { pieces, publishes: Vec::new() }, AnswerWhen::Durable).await.map(drop)
     }
 
     /// The next topic number. Taken for good, whether or not the change succeeds.
@@ -115,7 +115,7 @@ pub(super) fn subscription_entry(topic: &Topic, subscription: &Subscription) -> 
         name: subscription.name.clone(),
         kind: subscription.kind,
         settings: subscription.settings.clone(),
-        dead_letter_topic: subscription.dead_letter_topic,
+        dead_letter_topic: subscription.dead_letters.topic,
         paused: subscription.paused,
     })
 }

@@ -72,7 +72,7 @@ fn load(store: &dyn Store, hash: HandleHash) -> Result<Loaded, OpenError> {
     let mut loaded = Loaded { shards: Vec::new(), catalog: Vec::new() };
     for number in (0..store.shards()).map(ShardNumber) {
         let shard_store = store.shard(number)?;
-        let mut shard = Shard::new(ShardConfig { number, hash });
+        let mut shard = Shard::new(ShardConfig { number, shards: store.shards(), hash });
         let mut failed = None;
         shard_store.load_state(&mut |key, value| match shard.load(&key, value.clone()) {
             Ok(true) => {}

@@ -130,7 +130,7 @@ impl Inner {
                 name: path.subscription.clone(),
                 kind,
                 settings,
-                dead_letter_topic: dead_letters.number,
+                dead_letters: dead_letters.place(),
                 dead_letter_name: dead_letters.name.clone(),
                 paused: current.is_some_and(|current| current.paused),
             };
@@ -173,8 +173,9 @@ impl Inner {
         Ok(())
     }
 
-    /// The topic that takes a subscription's dead letters, and whether it is to be made. It lies
-    /// where the subscription's own topic lies, so that one batch writes to both.
+    /// The topic that takes a subscription's dead letters, and whether it is to be made. One that is
+    /// made lies where the subscription's own topic lies, so that one batch writes to both; letters
+    /// for one that lies elsewhere are sent there.
     fn dead_letter_topic(
         &self,
         topic: &Topic,
@@ -190,18 +191,13 @@ impl Inner {
         };
         let home = TopicPath { namespace: path.topic.namespace.clone(), topic: name.clone() };
         if let Ok(there) = self.catalog().topic(&home) {
-            let beside = there.root == topic.root && there.settings.partitions == topic.settings.partitions;
-            if beside && there.number != topic.number {
+            if there.number != topic.number {
                 return Ok((there.as_ref().clone(), false));
             }
-            let text = if there.number == topic.number {
-                format!("dead letters of topic `{name}` cannot go to the topic itself")
-            } else {
-                format!("dead letters of `{}` cannot go to topic `{name}`, which lies elsewhere", path.topic.topic)
-            };
-            return Err(Error::new(Code::NotSupported, text).with_field("dead_letter_topic").with_hint(
-                "name a topic that does not exist yet, or one that already takes dead letters of the same topic",
-            ));
+            let text = format!("dead letters of topic `{name}` cannot go to the topic itself");
+            return Err(Error::new(Code::InvalidField, text)
+                .with_field("dead_letter_topic")
+                .with_hint("name another topic: one that fails for ever would come back for ever"));
         }
         Ok((topic.beside(self.next_topic(), name), true))
     }

@@ -236,7 +236,7 @@ impl Inner {
             let others = catalog.topics().filter(|topic| topic.number != old.number);
             let all =
                 others.flat_map(|topic| topic.subscriptions.values().map(|it| (topic.clone(), it.as_ref().clone())));
-            all.filter(|(_, subscription)| subscription.dead_letter_topic == old.number).collect()
+            all.filter(|(_, subscription)| subscription.dead_letters.topic == old.number).collect()
         };
         if senders.is_empty() {
             return Ok(());
@@ -246,7 +246,7 @@ impl Inner {
         let mut pieces = vec![self.counters(), keep(&topic_entry(&fresh)), forget(&topic_entry(old))];
         let senders: Vec<_> = senders
             .into_iter()
-            .map(|(topic, subscription)| (topic, Subscription { dead_letter_topic: fresh.number, ..subscription }))
+            .map(|(topic, subscription)| (topic, Subscription { dead_letters: fresh.place(), ..subscription }))
             .collect();
         pieces.extend(senders.iter().map(|(topic, subscription)| keep(&subscription_entry(topic, subscription))));
         pieces.extend(old.subscriptions.values().map(|subscription| forget(&subscription_entry(old, subscription))));
@@ -275,7 +275,7 @@ impl Inner {
         let unused: Vec<_> = {
             let catalog = self.catalog();
             let letters =
-                catalog.topics().flat_map(|topic| topic.subscriptions.values().map(|it| it.dead_letter_topic));
+                catalog.topics().flat_map(|topic| topic.subscriptions.values().map(|it| it.dead_letters.topic));
             let in_doubt = catalog.topics().filter_map(|topic| Some(catalog.in_doubt_of(topic)?.number));
             let sent_to: BTreeSet<_> = letters.chain(in_doubt).collect();
             let kept_ready = catalog.topics().filter(|topic| topic.reserved && !self.is_visible(topic));

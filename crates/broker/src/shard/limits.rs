@@ -30,5 +30,7 @@ pub(crate) const READ_AHEAD_BYTES: u64 = 1 << 20;
 pub(crate) const ADVANCES_MAX: usize = 256;
 /// Leases that one turn takes back at most.
 pub(crate) const EXPIRED_MAX: u32 = 1000;
+/// Transfers that one shard takes of another at once.
+pub(crate) const TRANSFERS_MAX: u32 = 1000;
 /// The time of a shard is kept at least so often.
 pub(crate) const KEEP_TIME: DelayMs = DelayMs::from_secs(1);

@@ -4,6 +4,7 @@ mod board;
 mod credit;
 mod durability;
 mod feed;
+mod forward;
 mod limits;
 mod offers;
 mod ready_buffer;

@@ -13,6 +13,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, oneshot, watch};
 
 use super::{
     AnswerWhen, Board, Request,
+    forward::Way,
     limits::{INBOX_MAX, PUBLISHING_BYTES_MAX},
     worker::WorkerSeed,
 };
@@ -32,6 +33,8 @@ pub(crate) struct Shards {
     stores: Vec<Arc<dyn ShardStore>>,
     publishing: Arc<Semaphore>,
     consumers: AtomicU64,
+    /// Pieces of transfers that were taken.
+    transfers: Arc<AtomicU64>,
     stopping: AtomicBool,
     failed: watch::Receiver<Option<StoreError>>,
     pub(crate) board: Arc<Board>,
@@ -74,18 +77,18 @@ impl Shards {
                 home.push(shard);
             }
         }
-        let mut inboxes = Vec::with_capacity(workers);
-        for (index, home) in homes.into_iter().enumerate() {
-            let (sender, inbox) = mpsc::channel(INBOX_MAX);
-            let worker = WorkerSeed::new(&config, home, inbox, board.clone(), fail.clone());
-            worker.spawn(index)?;
-            inboxes.push(sender);
+        let (inboxes, taken_from): (Vec<_>, Vec<_>) = homes.iter().map(|_| mpsc::channel(INBOX_MAX)).unzip();
+        let transfers = Arc::new(AtomicU64::new(0));
+        let way = Way::new(&inboxes, transfers.clone());
+        for (index, (home, inbox)) in homes.into_iter().zip(taken_from).enumerate() {
+            WorkerSeed::new(&config, home, inbox, board.clone(), fail.clone(), way.clone()).spawn(index)?;
         }
         Ok(Self {
             inboxes,
             stores,
             publishing: Arc::new(Semaphore::new(PUBLISHING_BYTES_MAX)),
             consumers: AtomicU64::new(0),
+            transfers,
             stopping: AtomicBool::new(false),
             failed,
             board,
@@ -199,12 +202,20 @@ impl Shards {
         self.publishing.clone().try_acquire_many_owned(permits).map_err(|_| overloaded())
     }
 
-    /// Moves everything that is due across its line and offers it, on every worker.
+    /// Moves everything that is due across its line and offers it, on every worker, what arrives
+    /// from other shards included.
     pub(crate) async fn settle(&self) {
-        for inbox in &self.inboxes {
-            let (reply, done) = oneshot::channel();
-            if inbox.send(Request::Settle { reply }).await.is_ok() {
-                let _ = done.await;
+        loop {
+            let before = self.transfers.load(Ordering::SeqCst);
+            for inbox in &self.inboxes {
+                let (reply, done) = oneshot::channel();
+                if inbox.send(Request::Settle { reply }).await.is_ok() {
+                    let _ = done.await;
+                }
+            }
+            // A worker that was still has been woken by a transfer since, perhaps.
+            if self.transfers.load(Ordering::SeqCst) == before {
+                return;
             }
         }
     }

@@ -83,6 +83,7 @@ impl Worker {
             self.offers.forget(at, consumer);
             let _ = told.send(());
         }
+        self.forward_transfers();
         self.settle_if_done();
         self.post_changed();
         if stop.is_some() {
@@ -158,6 +159,7 @@ impl Worker {
             match &asked.command {
                 Command::Unsubscribe { partition, subscription } => self.offers.end(*partition, Some(*subscription)),
                 Command::DeletePartition { partition } => self.offers.end(*partition, None),
+                Command::Accept { .. } => self.way.count_taken(),
                 _ => {}
             }
             let Some(place) = self.seats.get_mut(seat) else { return Ok(()) };
@@ -219,7 +221,7 @@ impl Worker {
             self.unfinished |= due.len() > ADVANCES_MAX;
             for timeline in due.into_iter().take(ADVANCES_MAX) {
                 match timeline.lane {
-                    Lane::Priority(_) | Lane::Retry(_) => self.advance(seat, timeline, now).await?,
+                    Lane::Priority(_) | Lane::Retry(_) | Lane::Outgoing(_) => self.advance(seat, timeline, now).await?,
                     Lane::Expiry => self.do_piece(seat, timeline, Command::Expire { timeline }, now).await?,
                     Lane::Check => self.do_piece(seat, timeline, Command::Check { timeline }, now).await?,
                 }
@@ -337,6 +339,7 @@ impl Worker {
             place.shard.due_timelines(now, punctual_types::Seq(u64::MAX)).is_empty()
                 && place.shard.due_retentions(now).is_empty()
                 && !place.shard.has_ended_leases(now)
+                && place.shard.outgoing_targets().next().is_none()
         };
         if !self.unfinished && self.seats.iter().all(idle) {
             for settled in self.settling.drain(..) {

@@ -17,6 +17,7 @@ use tokio::{
 use super::{
     Board, Request, ShardsConfig,
     durability::{Durability, SharedDurability},
+    forward::{UnderWay, Way},
     limits::{DRAIN_MAX, KEEP_TIME},
     offers::Offers,
     ready_buffer::ReadyBuffer,
@@ -49,6 +50,8 @@ pub(super) struct Worker {
     pub(super) offers: Offers,
     pub(super) ready: ReadyBuffer,
     pub(super) settling: Vec<oneshot::Sender<()>>,
+    pub(super) way: Way,
+    pub(super) under_way: UnderWay,
     /// The tasks that wait for syncs with their answers.
     pub(super) leaving: JoinSet<()>,
     /// Whether the last turn left something that it could have done.
@@ -63,6 +66,7 @@ pub(super) struct WorkerSeed {
     inbox: mpsc::Receiver<Request>,
     board: Arc<Board>,
     fail: watch::Sender<Option<StoreError>>,
+    way: Way,
 }
 
 impl Worker {
@@ -85,6 +89,8 @@ impl Worker {
             offers: Offers::default(),
             ready: ReadyBuffer::default(),
             settling: Vec::new(),
+            way: seed.way,
+            under_way: UnderWay::default(),
             leaving: JoinSet::new(),
             unfinished: true,
         }
@@ -169,8 +175,9 @@ impl WorkerSeed {
         inbox: mpsc::Receiver<Request>,
         board: Arc<Board>,
         fail: watch::Sender<Option<StoreError>>,
+        way: Way,
     ) -> Self {
-        Self { clock: config.clock.clone(), metrics: config.metrics.clone(), shards, inbox, board, fail }
+        Self { clock: config.clock.clone(), metrics: config.metrics.clone(), shards, inbox, board, fail, way }
     }
 
     /// Runs the worker on a thread of its own.

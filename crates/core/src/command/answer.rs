@@ -4,7 +4,7 @@ use punctual_types::{DelayMs, Position, Seq, SubscriptionNumber, TimelineId};
 
 use super::{
     CancelAnswer, Crossed, DeliverNowAnswer, ExtendAnswer, FoundMessage, Leased, LogOffsets, LogRead, NackAnswer,
-    PreparedAnswer, PublishAnswer, RescheduleAnswer, SettleAnswer,
+    PreparedAnswer, PublishAnswer, RescheduleAnswer, SettleAnswer, TransferPiece,
 };
 use crate::state::{PartitionId, PartitionStats};
 
@@ -69,6 +69,13 @@ pub enum Answer {
         lines: Vec<(TimelineId, Position)>,
         /// The highest sequence number given.
         last_seq: Seq,
+    },
+    /// To `Outgoing`.
+    Outgoing(TransferPiece),
+    /// To `Accept`: how many transfers were dropped because what they were for was deleted.
+    Accepted {
+        /// How many.
+        dropped: u64,
     },
 }
 

@@ -20,6 +20,7 @@ impl Command {
             | Self::Lease { .. }
             | Self::CancelRange { .. }
             | Self::Get { .. }
+            | Self::Outgoing { .. }
             | Self::Stats { .. }
             | Self::LogOffsets { .. }
             | Self::ReadLog { .. }
@@ -42,6 +43,8 @@ impl Command {
             | Self::CommitOffset { .. }
             | Self::Line { .. }
             | Self::Lines { .. }
+            | Self::Accept { .. }
+            | Self::Arrived { .. }
             | Self::Keep { .. } => false,
         }
     }
@@ -90,6 +93,8 @@ impl Shard {
             }
             Command::Stats { partition } => self.stats_reads(*partition, facts, &mut wanted),
             Command::Seek { partition, to, .. } => self.seek_reads(*partition, *to, facts, &mut wanted),
+            Command::Outgoing { target, limit } => self.outgoing_reads(*target, *limit, facts, &mut wanted),
+            Command::Accept { source, transfers, .. } => self.accept_reads(*source, transfers, facts, &mut wanted),
             Command::Configure { .. }
             | Command::DeletePartition { .. }
             | Command::Unsubscribe { .. }
@@ -97,6 +102,7 @@ impl Shard {
             | Command::Extend { .. }
             | Command::CommitOffset { .. }
             | Command::Keep { .. }
+            | Command::Arrived { .. }
             | Command::Line { .. }
             | Command::Lines { .. } => {}
         }
@@ -152,7 +158,10 @@ impl Shard {
             Command::Stats { partition } => self.stats(partition, facts),
             Command::Line { timeline } => self.line_answer(timeline),
             Command::Lines { partition } => self.lines(partition),
-            Command::Keep { pieces } => self.keep(pieces, facts),
+            Command::Keep { pieces, publishes } => self.keep(pieces, publishes, facts, now),
+            Command::Outgoing { target, limit } => self.outgoing(target, limit, facts),
+            Command::Accept { source, up_to, transfers } => self.accept(source, up_to, transfers, facts, now),
+            Command::Arrived { target, up_to } => self.arrived_up_to(target, up_to, facts),
             Command::Seek { partition, subscription, to } => self.seek(partition, subscription, to, facts),
         }
     }

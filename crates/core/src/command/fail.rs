@@ -10,7 +10,7 @@ use super::{
 use crate::{
     Facts,
     format::{DeadLetter, MessageRecord, StateKey},
-    state::{Lease, LeaseEnd, Parked, PartitionId, Shard},
+    state::{Lease, LeaseEnd, Parked, PartitionId, Shard, TransferItem},
 };
 
 /// What a dead letter tells of how it came to be one.
@@ -134,10 +134,14 @@ impl Shard {
         facts: &mut Facts,
         now: Now,
     ) -> bool {
-        let target = self.subscription(partition, number).map(|it| it.rules.dead_letter_topic);
-        let target = target.map(|topic| PartitionId { topic, partition: partition.partition });
-        // Without a place for it the letter would be lost: then it stays where it is.
-        let Some(target) = target.filter(|target| self.partitions.contains_key(target)) else { return false };
+        let Some(place) = self.subscription(partition, number).map(|it| it.rules.dead_letters) else { return false };
+        let target = place.partition_for(partition.partition);
+        let shard = place.shard(target, self.config.shards);
+        // Without a place for it the letter would be lost: then it stays where it is. Of another
+        // shard's places the catalog alone knows.
+        if shard == self.config.number && !self.partitions.contains_key(&target) {
+            return false;
+        }
         let Some(subscription) = self.subscription_mut(partition, number) else { return false };
         subscription.totals.dead += 1;
         let name = subscription.rules.name.clone();
@@ -155,10 +159,30 @@ impl Shard {
         record.attempts = 0;
         record.first_delivered_at = None;
         record.expires_after = None;
-        let message = record.message;
-        let position = self.insert(facts, target.lane(Lane::MAIN), now.floor, |_| record.encode());
-        self.remember_dead_letter(target, message, position, facts, now);
+        if shard == self.config.number {
+            self.put_letter(target, &record, now.floor, facts, now);
+        } else {
+            let (timeline, record) = (target.lane(Lane::MAIN), record.encode());
+            self.send(facts, shard, TransferItem::Record { timeline, due: now.floor, record }, now);
+        }
         self.pen.touch(StateKey::SubscriptionTotals(partition.topic, partition.partition, number));
+        true
+    }
+
+    /// Puts a letter into its topic; `false` when that is gone.
+    pub(super) fn put_letter(
+        &mut self,
+        target: PartitionId,
+        record: &MessageRecord,
+        due: Time,
+        facts: &mut Facts,
+        now: Now,
+    ) -> bool {
+        if !self.partitions.contains_key(&target) {
+            return false;
+        }
+        let position = self.insert(facts, target.lane(Lane::MAIN), due, |_| record.encode());
+        self.remember_dead_letter(target, record.message, position, facts, now);
         true
     }
 

@@ -101,7 +101,7 @@ impl Outcome {
         // The lane where it stands: a dead letter keeps its number and stands on the main lane.
         let priority = match of.timeline.lane {
             Lane::Priority(priority) => priority,
-            Lane::Retry(_) | Lane::Expiry | Lane::Check => of.message.priority,
+            Lane::Retry(_) | Lane::Expiry | Lane::Check | Lane::Outgoing(_) => of.message.priority,
         };
         let (first, position) = (of.message.first, of.position);
         IndexEntry { priority, first, position, outcome: self as u8, at, expires_at }

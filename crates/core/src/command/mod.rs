@@ -3,9 +3,11 @@
 //! Every command has two halves: `reads`, which names what must be known (asked again after each
 //! round, since what is read first may name what to read next), and `apply`, which decides.
 
+mod accept;
 mod ack;
 mod advance;
 mod answer;
+mod arrived;
 mod cancel;
 mod cancel_range;
 mod check;
@@ -24,6 +26,7 @@ mod lines;
 mod locate;
 mod log;
 mod nack;
+mod outgoing;
 mod pick;
 mod prepared;
 mod publish;
@@ -37,7 +40,8 @@ mod subscribe;
 
 use bytes::Bytes;
 use punctual_types::{
-    ConsumerNumber, DelayMs, Lane, MessageRef, Now, Offset, Position, Seq, SubscriptionNumber, Time, TimelineId,
+    ConsumerNumber, DelayMs, Lane, Mark, MessageRef, Now, Offset, Position, Seq, ShardNumber, SubscriptionNumber, Time,
+    TimelineId,
 };
 
 pub use ack::SettleAnswer;
@@ -51,12 +55,13 @@ pub use lease::{Delivered, Leased};
 pub use locate::MessageHandle;
 pub use log::{LogOffsets, LogRead};
 pub use nack::{NackAnswer, NackItem};
+pub use outgoing::TransferPiece;
 pub use prepared::PreparedAnswer;
 pub use publish::{Prepare, PublishAnswer, PublishItem, PublishRefusal};
 pub use reschedule::RescheduleAnswer;
 pub use subscribe::SubscriptionStart;
 
-use crate::state::{Due, LeaseRef, PartitionId, SubscriptionRules, TopicRules};
+use crate::state::{Due, LeaseRef, PartitionId, SubscriptionRules, TopicRules, Transfer, TransferSource};
 
 /// A question or an order to a shard.
 #[derive(Debug)]
@@ -290,6 +295,32 @@ pub enum Command {
     Keep {
         /// Their keys, of a family from [`crate::format::state_key::FIRST_FOREIGN_FAMILY`] on.
         pieces: Vec<(Bytes, Option<Bytes>)>,
+        /// What is published with them, exactly once: each goes to the partition's shard as a
+        /// transfer of this batch.
+        publishes: Vec<(ShardNumber, PartitionId, PublishItem)>,
+    },
+    /// What is on its way to another shard, in order. Reads a window.
+    Outgoing {
+        /// To which.
+        target: ShardNumber,
+        /// At most so many; at least 1.
+        limit: u32,
+    },
+    /// Take transfers of another shard, those that were taken before passed over.
+    Accept {
+        /// From whom.
+        source: TransferSource,
+        /// Up to which number this piece goes.
+        up_to: u64,
+        /// What, in the order of their numbers.
+        transfers: Vec<Transfer>,
+    },
+    /// Forget transfers that have arrived.
+    Arrived {
+        /// At which shard.
+        target: ShardNumber,
+        /// Up to where, as [`TransferPiece`] says.
+        up_to: Mark,
     },
     /// Move a subscription.
     Seek {

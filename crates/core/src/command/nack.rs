@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use punctual_types::{DelayMs, Lane, Now, Offset, Read};
+use punctual_types::{DelayMs, Now, Read};
 
 use super::Answer;
 use crate::{
     Facts,
-    format::{MessageRecord, StateKey},
+    format::MessageRecord,
     state::{LeaseRef, ReceiptState, Shard},
 };
 
@@ -103,11 +103,8 @@ impl Shard {
         record.attempts = lease.attempt.0;
         record.first_delivered_at = Some(lease.first_delivered_at);
         record.last_error = error.map(str::to_owned).or(record.last_error.take());
-        let retry = timeline.lane(Lane::Retry(number));
-        self.put_message(facts, retry, due, |_| record);
-        self.pen.touch(StateKey::Reader(retry, number));
+        self.put_retry(timeline.into(), number, due, record, facts);
         if let Some(subscription) = self.subscription_mut(timeline.into(), number) {
-            subscription.reader(retry.lane, Offset(0));
             subscription.totals.retried += 1;
         }
         self.settle(timeline, number, offset, None);

@@ -133,6 +133,6 @@ impl Shard {
 fn kept_from(record: &MessageRecord, position: Position, id: TimelineId) -> Time {
     match id.lane {
         Lane::Retry(_) => record.deliver_at,
-        Lane::Priority(_) | Lane::Expiry | Lane::Check => position.due,
+        Lane::Priority(_) | Lane::Expiry | Lane::Check | Lane::Outgoing(_) => position.due,
     }
 }

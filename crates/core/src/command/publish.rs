@@ -49,6 +49,39 @@ pub struct Prepare {
     pub max_checks: u32,
 }
 
+impl PublishItem {
+    /// The message as it is stored, under its reference.
+    pub(crate) fn into_record(self, message: MessageRef, published_at: Time) -> MessageRecord {
+        let mut record = MessageRecord::new(message, published_at, self.body);
+        record.key = self.key;
+        record.dedup_id = self.dedup_id;
+        record.ordering_key = self.ordering_key;
+        record.tag = self.tag;
+        record.headers = self.headers;
+        record.expires_after = self.expires_after;
+        record.prepared =
+            self.prepare.map(|Prepare { timeout, max_checks }| Prepared { timeout, max_checks, checks: 0 });
+        record
+    }
+
+    /// The item that a stored message was made of.
+    pub(crate) fn from_record(record: MessageRecord, due: Due, on_conflict: OnKeyConflict) -> Self {
+        Self {
+            due,
+            body: record.body,
+            key: record.key,
+            on_conflict,
+            dedup_id: record.dedup_id,
+            ordering_key: record.ordering_key,
+            tag: record.tag,
+            headers: record.headers,
+            priority: record.message.priority,
+            expires_after: record.expires_after,
+            prepare: record.prepared.map(|it| Prepare { timeout: it.timeout, max_checks: it.max_checks }),
+        }
+    }
+}
+
 /// What became of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PublishAnswer {
@@ -242,16 +275,9 @@ impl Shard {
             self.read_lane(id, lane);
         }
         let position = self.put_message(facts, id.lane(lane), stands, |position| {
-            let mut record = MessageRecord::new(reference(position), now.floor, item.body);
-            record.key = item.key;
-            record.dedup_id = item.dedup_id;
-            record.ordering_key = item.ordering_key;
-            record.tag = item.tag;
-            record.headers = item.headers;
-            record.expires_after = item.expires_after;
-            if let Some(Prepare { timeout, max_checks }) = item.prepare {
+            let mut record = item.into_record(reference(position), now.floor);
+            if record.prepared.is_some() {
                 record.deliver_at = due;
-                record.prepared = Some(Prepared { timeout, max_checks, checks: 0 });
             }
             record
         });

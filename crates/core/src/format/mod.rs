@@ -11,6 +11,7 @@ pub mod shard_meta;
 pub mod state_key;
 pub mod subscription_totals;
 pub mod timeline_state;
+pub mod transfer;
 
 pub use expiry_mark::ExpiryMark;
 pub use record::{DeadLetter, MessageRecord, Prepared};

@@ -3,9 +3,9 @@
 //! A key is a family byte and big-endian numbers, so that pieces of one thing lie together. The
 //! families from 16 on belong to the catalog (`broker`), which keeps its entries on shard 0.
 
-use crate::state::PartitionId;
+use crate::state::{PartitionId, TransferSource};
 use bytes::{BufMut, Bytes, BytesMut};
-use punctual_types::{Offset, PartitionNumber, SubscriptionNumber, TimelineId, TopicNumber};
+use punctual_types::{Offset, PartitionNumber, ShardNumber, SubscriptionNumber, TimelineId, TopicNumber};
 
 /// The first family byte that is not the core's.
 pub const FIRST_FOREIGN_FAMILY: u8 = 16;
@@ -27,6 +27,8 @@ pub enum StateKey {
     SubscriptionTotals(TopicNumber, PartitionNumber, SubscriptionNumber),
     /// What happened on a partition.
     PartitionTotals(TopicNumber, PartitionNumber),
+    /// Which transfers of a source have arrived.
+    Arrived(TransferSource),
 }
 
 impl StateKey {
@@ -68,6 +70,11 @@ impl StateKey {
                 out.put_u32(topic.0);
                 out.put_u16(partition.0);
             }
+            Self::Arrived(source) => {
+                out.put_u8(9);
+                out.put_slice(&source.directory);
+                out.put_u16(source.shard.0);
+            }
         }
         out.freeze()
     }
@@ -75,7 +82,7 @@ impl StateKey {
     /// The partition that the piece belongs to, if to one.
     pub(crate) fn partition(self) -> Option<PartitionId> {
         match self {
-            Self::Shard => None,
+            Self::Shard | Self::Arrived(_) => None,
             Self::Timeline(timeline)
             | Self::Reader(timeline, _)
             | Self::AckChunk(timeline, _, _)
@@ -104,6 +111,11 @@ impl StateKey {
             5 => Self::Failure(timeline()?, subscription(tail)?, Offset(last()?)),
             6 => Self::SubscriptionTotals(topic()?, partition()?, subscription(rest.get(6..)?)?),
             7 => Self::PartitionTotals(topic()?, partition()?),
+            9 => {
+                let (directory, shard) = rest.split_first_chunk::<16>()?;
+                let shard = ShardNumber(u16::from_be_bytes(shard.try_into().ok()?));
+                Self::Arrived(TransferSource { directory: *directory, shard })
+            }
             _ => return None,
         };
         (key.to_bytes() == bytes).then_some(key)

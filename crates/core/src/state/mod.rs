@@ -16,6 +16,7 @@ mod stats;
 mod stored;
 mod subscription;
 mod timeline;
+mod transfer;
 
 pub(crate) use agenda::LeaseEnd;
 pub(crate) use breaker::Probe;
@@ -28,3 +29,4 @@ pub use shard::{LeaseRef, PartitionId, Shard, ShardClock, ShardConfig};
 pub use stats::{PartitionStats, SubscriptionStats};
 pub(crate) use subscription::Subscription;
 pub(crate) use timeline::Overdue;
+pub use transfer::{TopicPlace, Transfer, TransferItem, TransferSource};

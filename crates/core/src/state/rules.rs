@@ -7,6 +7,8 @@ use punctual_types::{DelayMs, Lane, Time, TopicNumber, limits};
 use super::{BreakerRules, Pace};
 use crate::{Filter, format::MessageRecord};
 
+use super::TopicPlace;
+
 /// When a message is to be due.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Due {
@@ -135,8 +137,8 @@ pub struct SubscriptionRules {
     pub lease: DelayMs,
     /// How failures are tried again.
     pub retry: Retry,
-    /// Where dead letters go: the partition of the same number of this topic.
-    pub dead_letter_topic: TopicNumber,
+    /// Where dead letters go.
+    pub dead_letters: TopicPlace,
     /// Deliveries of this partition with consumers at once.
     pub max_in_flight: u32,
     /// Whether nothing is offered.
@@ -173,7 +175,7 @@ impl Default for SubscriptionRules {
                 max: DelayMs::from_secs(300),
                 jitter: 0.0,
             },
-            dead_letter_topic: TopicNumber(0),
+            dead_letters: TopicPlace::of(TopicNumber(0), 1),
             max_in_flight: 0,
             paused: true,
             filter: None,

@@ -8,6 +8,7 @@ use punctual_types::{
 };
 
 use super::{
+    TransferSource,
     agenda::{Agenda, LeaseEnd},
     partition::Partition,
     pen::Pen,
@@ -24,6 +25,8 @@ use crate::{
 pub struct ShardConfig {
     /// Which shard it is.
     pub number: ShardNumber,
+    /// Of how many.
+    pub shards: u16,
     /// How handles are hashed.
     pub hash: HandleHash,
 }
@@ -87,6 +90,8 @@ pub struct Shard {
     pub(crate) agenda: Agenda,
     pub(crate) pen: Pen,
     pub(crate) last_lease: u64,
+    /// The last transfer taken from each source.
+    pub(crate) arrived: BTreeMap<TransferSource, u64>,
 }
 
 impl Shard {
@@ -100,6 +105,7 @@ impl Shard {
             agenda: Agenda::default(),
             pen: Pen::default(),
             last_lease: 0,
+            arrived: BTreeMap::new(),
         }
     }
 
@@ -139,9 +145,9 @@ impl Shard {
         self.meta.last_seq
     }
 
-    /// Every partition that has any state.
+    /// Every partition of a topic that has any state.
     pub fn partition_ids(&self) -> impl Iterator<Item = PartitionId> + '_ {
-        self.partitions.keys().copied()
+        self.partitions.keys().copied().filter(|id| id.topic != TimelineId::outgoing(self.config.number).topic)
     }
 
     /// Every subscription that has any state.

@@ -5,8 +5,14 @@ use punctual_types::{Batch, Epoch, Now, Offset, Time, Write};
 
 use super::{PartitionId, Shard, ShardClock, timeline::Timeline};
 use crate::format::{
-    FormatError, StateKey, failure::Failure, partition_totals::PartitionTotals, reader_state, shard_meta::ShardMeta,
-    subscription_totals::SubscriptionTotals, timeline_state::TimelineState,
+    FormatError, StateKey,
+    failure::Failure,
+    partition_totals::PartitionTotals,
+    reader_state,
+    shard_meta::ShardMeta,
+    subscription_totals::SubscriptionTotals,
+    timeline_state::TimelineState,
+    transfer::{decode_arrived, encode_arrived},
 };
 
 impl Shard {
@@ -55,6 +61,9 @@ impl Shard {
             StateKey::PartitionTotals(topic, partition) => {
                 self.partitions.entry(PartitionId { topic, partition }).or_default().totals =
                     PartitionTotals::decode(value)?;
+            }
+            StateKey::Arrived(source) => {
+                self.arrived.insert(source, decode_arrived(value)?);
             }
         }
         Ok(true)
@@ -131,6 +140,7 @@ impl Shard {
             StateKey::PartitionTotals(topic, partition) => {
                 Some(self.partitions.get(&PartitionId { topic, partition })?.totals.encode())
             }
+            StateKey::Arrived(source) => self.arrived.get(&source).map(|last| encode_arrived(*last)),
         }
     }
 }

@@ -21,6 +21,7 @@ const SECRET: [u8; 16] = *b"a secret of ours";
 
 /// A shard with all that is around it.
 pub(crate) struct House {
+    config: ShardConfig,
     store: MemoryStore,
     door: Arc<dyn ShardStore>,
     pub(crate) shard: Shard,
@@ -34,11 +35,19 @@ pub(crate) struct House {
 
 impl House {
     /// A new shard on an empty store.
+    #[allow(dead_code, reason = "each test program takes what it needs of this module")]
     pub(crate) fn new(now: Now) -> Self {
+        Self::of(ShardNumber(0), 1, now)
+    }
+
+    /// A new shard of several, on an empty store of its own.
+    pub(crate) fn of(number: ShardNumber, shards: u16, now: Now) -> Self {
+        let config = ShardConfig { number, shards, hash: Self::hash() };
         let store = MemoryStore::manual_sync(1, SECRET);
         let mut house = Self {
             door: store.shard(ShardNumber(0)).expect("a store in memory"),
-            shard: shard(),
+            config,
+            shard: Shard::new(config),
             store,
             durable: Seq(0),
             topics: BTreeMap::new(),
@@ -54,6 +63,7 @@ impl House {
     }
 
     /// The process ends and another opens the shard: what was written is there.
+    #[allow(dead_code, reason = "each test program takes what it needs of this module")]
     pub(crate) fn restart(&mut self, now: Now) {
         self.open(now);
     }
@@ -66,7 +76,7 @@ impl House {
     }
 
     fn open(&mut self, now: Now) {
-        let mut shard = shard();
+        let mut shard = Shard::new(self.config);
         self.door
             .load_state(&mut |key, value| {
                 shard.load(&key, value).expect("what the shard wrote is what it reads");
@@ -176,14 +186,19 @@ impl House {
         keys
     }
 
+    /// How many pieces the store has that are not the core's.
+    #[allow(dead_code, reason = "each test program takes what it needs of this module")]
+    pub(crate) fn foreign_pieces(&self) -> usize {
+        let mut count = 0;
+        let mut show = |key: Bytes, _| count += usize::from(StateKey::from_bytes(&key).is_none());
+        self.door.load_state(&mut show).expect("a store in memory");
+        count
+    }
+
     /// What the store answers.
     pub(crate) fn read(&self, reads: Vec<Read>) -> Vec<ReadReply> {
         ready(self.door.read(reads))
     }
-}
-
-fn shard() -> Shard {
-    Shard::new(ShardConfig { number: ShardNumber(0), hash: House::hash() })
 }
 
 /// The output of a future of a store in memory, which never waits.

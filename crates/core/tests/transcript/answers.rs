@@ -83,6 +83,8 @@ impl Stage {
             Answer::Lines { lines, .. } => {
                 lines.into_iter().map(|(id, line)| format!("{}: line {}", lane_name(id), position_text(line))).collect()
             }
+            Answer::Outgoing(piece) => vec![format!("{piece:?}")],
+            Answer::Accepted { dropped } => vec![format!("{dropped} dropped")],
             Answer::Line { line, floor, last_seq } => {
                 vec![format!("line {}, floor {}, last number {last_seq}", position_text(line), position_text(floor))]
             }
@@ -348,6 +350,7 @@ fn piece(key: StateKey) -> String {
         }
         StateKey::SubscriptionTotals(topic, _, number) => format!("totals of s{number} of t{topic}"),
         StateKey::PartitionTotals(topic, _) => format!("totals of t{topic}"),
+        StateKey::Arrived(source) => format!("taken from shard {}", source.shard),
     }
 }
 

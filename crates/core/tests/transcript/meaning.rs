@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use punctual_core::{
     BreakerRules, Due, Filter, OnKeyConflict, Pace, PartitionId, Prepare, PublishItem, Retry, SubscriptionKind,
-    SubscriptionRules, SubscriptionStart,
+    SubscriptionRules, SubscriptionStart, TopicPlace,
 };
 use punctual_types::{
     ConsumerNumber, DelayMs, Lane, PartitionNumber, Position, Seq, SubscriptionNumber, TimelineId, TopicNumber,
@@ -47,7 +47,7 @@ pub(super) fn rules(words: &Words) -> SubscriptionRules {
             max: words.duration("max").unwrap_or(DelayMs::from_secs(300)),
             jitter: words.number("jitter").unwrap_or(0.0),
         },
-        dead_letter_topic: words.after("dead").map_or(TopicNumber(9), |name| topic(name).topic),
+        dead_letters: TopicPlace::of(words.after("dead").map_or(TopicNumber(9), |name| topic(name).topic), 1),
         max_in_flight: words.number("in-flight").unwrap_or(100_000),
         kind: if words.has("stream") { SubscriptionKind::Stream } else { SubscriptionKind::Shared },
         paused: words.has("paused"),
@@ -101,6 +101,7 @@ pub(super) fn lane_name(timeline: TimelineId) -> String {
         Lane::Retry(subscription) => format!("t{} retries of s{subscription}", timeline.topic),
         Lane::Expiry => format!("t{} expiry", timeline.topic),
         Lane::Check => format!("t{} check", timeline.topic),
+        Lane::Outgoing(shard) => format!("transfers to shard {shard}"),
     }
 }
 

@@ -135,6 +135,7 @@ impl Stage {
             },
             "keep" => Command::Keep {
                 pieces: vec![(Bytes::from_static(&[16]), Some(Bytes::copy_from_slice(words.at(1).as_bytes())))],
+                publishes: Vec::new(),
             },
             other => panic!("no such verb: {other:?}"),
         }

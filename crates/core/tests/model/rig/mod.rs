@@ -11,7 +11,7 @@ use std::{
 use proptest::{prelude::*, test_runner::TestCaseError};
 use punctual_core::{
     Answer, CancelAnswer, Command, Filter, Retry, SettleAnswer, SubscriptionKind, SubscriptionRules, SubscriptionStart,
-    TopicRules,
+    TopicPlace, TopicRules,
 };
 use punctual_types::{Batch, ConsumerNumber, DelayMs, Lane, MessageRef, Now, Position, Seq, SubscriptionNumber};
 
@@ -150,7 +150,7 @@ impl Rig {
                 max: DelayMs::from_ms(naive::RETRY_MAX_MS),
                 jitter: 0.0,
             },
-            dead_letter_topic: DEAD.topic,
+            dead_letters: TopicPlace::of(DEAD.topic, 1),
             max_in_flight: naive::IN_FLIGHT_MAX,
             paused: false,
             filter: (kind == Kind::Filtered).then(|| {
