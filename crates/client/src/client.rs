@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use punctual_broker_api::{Code, Error, Limits};
+use punctual_broker_api::{Code, Error, Limits, SubscriptionPath, TopicPath};
 use punctual_proto::{
     convert, v1,
     v1::{
@@ -18,7 +18,7 @@ use tonic::{
 };
 
 use crate::{
-    ClientConfig, Publisher,
+    ClientConfig, Producer, Publisher, Worker,
     failure::{Effect, error_of},
     limits,
 };
@@ -79,6 +79,18 @@ impl Client {
     /// As [`crate::Broker::publish`].
     pub async fn publisher(&self, window: usize) -> Result<Publisher, Error> {
         Publisher::open(self, window).await
+    }
+
+    /// A worker on a subscription of this broker; see [`Worker`].
+    #[must_use]
+    pub fn consume(&self, subscription: SubscriptionPath) -> Worker {
+        Worker::new(Arc::new(self.clone()), subscription)
+    }
+
+    /// A producer of a topic of this broker; see [`Producer`].
+    #[must_use]
+    pub fn producer(&self, topic: TopicPath) -> Producer {
+        Producer::new(Arc::new(self.clone()), topic)
     }
 
     pub(crate) fn broker(&self) -> BrokerClient<Transport> {

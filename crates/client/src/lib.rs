@@ -32,18 +32,33 @@
 
 mod broker;
 mod client;
+mod clock;
 mod config;
+mod consume;
 mod consumer;
 mod failure;
+mod guard;
 mod limits;
+mod metrics;
+mod names;
 mod outbox;
-mod publisher;
+mod publish;
+mod random;
 mod schedules;
+mod trace;
 mod wire;
 
 pub use client::Client;
+pub use clock::{Clock, SystemClock};
 pub use config::ClientConfig;
-pub use publisher::Publisher;
+pub use consume::{Failure, Lease, Leased, Stopper, Worker};
+pub use guard::{
+    Guarded, Idempotency, Marker, MarkerError, MarkerGuard, MemoryMarker, RowGuard, RowInserter, StateCheck, StateGuard,
+};
+pub use metrics::ClientMetrics;
+pub use names::{subscription, topic};
+pub use publish::{Producer, Publisher};
+pub use trace::{CurrentTrace, TraceContext, current as current_trace};
 
 #[doc(no_inline)]
 pub use punctual_broker_api::{self as api, Broker, Error};

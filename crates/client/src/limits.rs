@@ -16,5 +16,21 @@ pub(crate) const STREAM_WINDOW_BYTES: u32 = 4 << 20;
 pub(crate) const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
 /// How long a consumer that is closed waits for the broker to end its stream.
 pub(crate) const CLOSE_WAIT_MAX: Duration = Duration::from_secs(10);
+/// The first wait before something is tried again, at the most.
+pub(crate) const BACKOFF_FIRST: Duration = Duration::from_millis(100);
+/// The longest wait before something is tried again.
+pub(crate) const BACKOFF_MAX: Duration = Duration::from_secs(30);
+/// Messages that a worker handles at once.
+pub(crate) const CONCURRENCY_MAX: u32 = 10_000;
+/// How long a worker that is stopped lets its handlers run on, unless it is told otherwise.
+pub(crate) const STOP_WAIT_DEFAULT: Duration = Duration::from_secs(30);
+/// How long a marker claims a message, unless it is told otherwise.
+pub(crate) const MARKER_CLAIM_DEFAULT: Duration = Duration::from_secs(300);
+/// How long a marker notes that a message was handled, unless it is told otherwise.
+pub(crate) const MARKER_KEPT_DEFAULT: Duration = Duration::from_secs(24 * 3600);
+/// Bytes of a `tracestate` that is carried on; the standard asks for at least so many.
+pub(crate) const TRACESTATE_BYTES_MAX: usize = 512;
+/// Members of a `tracestate`, by the standard.
+pub(crate) const TRACESTATE_MEMBERS_MAX: usize = 32;
 /// Requests of a [`crate::Publisher`] in flight at the most, whatever its window.
 pub(crate) const PUBLISHES_IN_FLIGHT_MAX: usize = 256;

@@ -94,7 +94,6 @@ pub(crate) const LIMITS_WITHOUT_A_TEST: &[UntestedLimits] = &[
             "RECEIVE_BYTES_MAX",
             "RECEIVE_WAIT_MAX",
             "RECEIPTS_MAX",
-            "NACK_ERROR_BYTES_MAX",
             "TIMELINE_BUCKETS_MAX",
             "TIMELINE_BUCKET_MIN",
             "PAGE_MAX",
