@@ -4,6 +4,7 @@ mod consume;
 mod guards;
 mod lease;
 mod metrics;
+mod postgres;
 mod remote;
 mod stop;
 mod support;

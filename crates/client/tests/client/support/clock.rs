@@ -9,7 +9,12 @@ use punctual_client::{
     Clock,
     api::{BoxFuture, DelayMs, Time},
 };
-use tokio::sync::{Notify, oneshot};
+use tokio::{
+    sync::{Notify, oneshot},
+    time::timeout,
+};
+
+use super::LONG;
 
 /// Where the embedded broker's manual clock begins, so that lateness starts at nothing.
 const START_UNIX_MS: u64 = 1_893_456_000_000;
@@ -48,6 +53,10 @@ impl ManualClock {
 
     /// Returns when somebody sleeps for exactly so long from now.
     pub(crate) async fn sleeper(&self, length: Duration) {
+        timeout(LONG, self.asleep_for(length)).await.expect("somebody sleeps");
+    }
+
+    async fn asleep_for(&self, length: Duration) {
         loop {
             let changed = self.asleep.notified();
             let until = self.state().now + length;

@@ -1,5 +1,6 @@
 //! Brokers, doors and handlers of the tests.
 mod clock;
+pub(crate) mod postgres;
 
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
