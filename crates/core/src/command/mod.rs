@@ -21,6 +21,7 @@ mod extend;
 mod fail;
 mod get;
 mod keep;
+mod lapse;
 mod lease;
 mod lines;
 mod locate;

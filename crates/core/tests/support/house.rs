@@ -69,6 +69,7 @@ impl House {
     }
 
     /// The machine dies: what was not durable is gone.
+    #[allow(dead_code, reason = "each test program takes what it needs of this module")]
     pub(crate) fn crash(&mut self, now: Now) {
         self.store = self.store.crash();
         self.door = self.store.shard(ShardNumber(0)).expect("a store in memory");
