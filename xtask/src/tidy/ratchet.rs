@@ -82,7 +82,6 @@ pub(crate) const LIMITS_WITHOUT_A_TEST: &[UntestedLimits] = &[
             "NAME_BYTES_MAX",
             "STORED_NAME_BYTES_MAX",
             "HEADERS_BYTES_MAX",
-            "HEADERS_MAX",
             "HANDLE_BYTES_MAX",
             "DELAY_LEVELS_MAX",
             "LEASE_MIN",

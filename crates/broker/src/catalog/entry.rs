@@ -14,7 +14,7 @@ use punctual_core::{
 };
 use punctual_types::{DelayMs, NamespaceName, SubscriptionName, SubscriptionNumber, TopicName, TopicNumber};
 
-use super::fields::{Fields, VERSION, error};
+use super::fields::{Fields, VERSION, error, optional};
 
 /// Families of keys. Never reused.
 const COUNTERS: u8 = 16;
@@ -160,13 +160,6 @@ fn encode_subscription(out: &mut FieldWriter, subscription: &SubscriptionEntry) 
         out.number(17, breaker.failures.into()).number(18, breaker.window.ms()).number(19, breaker.pause.ms());
     }
     out.number(20, (subscription.kind == SubscriptionKind::Stream).into());
-}
-
-/// Writes a number that may be missing, so that zero is told from none.
-fn optional(out: &mut FieldWriter, tag: u8, value: Option<u64>) {
-    if let Some(value) = value {
-        out.bytes(tag, &value.to_be_bytes());
-    }
 }
 
 /// Reads an entry.

@@ -1,7 +1,10 @@
 //! The fields of a catalog entry, by tag.
 
 use bytes::Bytes;
-use punctual_core::format::{FormatError, fields::FieldReader};
+use punctual_core::format::{
+    FormatError,
+    fields::{FieldReader, FieldWriter},
+};
 use punctual_types::Time;
 
 pub(super) const VERSION: u8 = 1;
@@ -9,6 +12,13 @@ const WHAT: &str = "catalog entry";
 
 pub(super) fn error(detail: impl Into<String>) -> FormatError {
     FormatError { what: WHAT, detail: detail.into() }
+}
+
+/// Writes a number that may be missing, so that zero is told from none.
+pub(super) fn optional(out: &mut FieldWriter, tag: u8, value: Option<u64>) {
+    if let Some(value) = value {
+        out.bytes(tag, &value.to_be_bytes());
+    }
 }
 
 /// The fields of an entry by tag.

@@ -226,8 +226,8 @@ impl Worker {
                     Lane::Check => self.do_piece(seat, timeline, Command::Check { timeline }, now).await?,
                 }
             }
-            let Some(place) = self.seats.get(seat) else { return Ok(()) };
-            for timeline in place.shard.due_retentions(now.floor).into_iter().take(ADVANCES_MAX) {
+            let outlived = self.seats.get(seat).map(|place| place.shard.due_retentions(now.floor));
+            for timeline in outlived.into_iter().flatten().take(ADVANCES_MAX) {
                 self.do_piece(seat, timeline, Command::Retain { timeline }, now).await?;
             }
         }
@@ -257,9 +257,7 @@ impl Worker {
         Ok(())
     }
 
-    /// Does a bounded piece of what has come to its time. What it wrote (a dead letter, a mark) may be due
-    /// at once, what it settled may have held others of its key back, and there may be another piece: the
-    /// next turn sees to all of that.
+    /// Does a bounded piece of what has come to its time; whatever follows from it is for the next turn.
     async fn do_piece(
         &mut self,
         seat: usize,

@@ -60,10 +60,7 @@ impl Stage {
                 }
                 .into(),
             ],
-            Answer::LogOffsets(LogOffsets { earliest, next, committed, at }) => {
-                let committed = committed.map(|offset| format!(", committed {offset}")).unwrap_or_default();
-                vec![format!("earliest {earliest}, next {next}, at {at}{committed}")]
-            }
+            Answer::LogOffsets(offsets) => vec![tell_offsets(&offsets)],
             Answer::LogRead(read) => {
                 let told = read.records.iter().map(|(offset, record)| format!("{offset} {}", text(record)));
                 told.chain([format!("next {}", read.next)]).collect()
@@ -263,6 +260,11 @@ fn history(record: &MessageRecord) -> String {
         }
     }
     told
+}
+
+fn tell_offsets(offsets: &LogOffsets) -> String {
+    let committed = offsets.committed.map(|offset| format!(", committed {offset}")).unwrap_or_default();
+    format!("earliest {}, next {}, at {}{committed}", offsets.earliest, offsets.next, offsets.at)
 }
 
 fn tell_settled(answers: &[SettleAnswer]) -> Vec<String> {

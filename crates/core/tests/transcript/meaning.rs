@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use punctual_core::{
-    BreakerRules, Due, Filter, OnKeyConflict, Pace, PartitionId, Prepare, PublishItem, Retry, SubscriptionKind,
-    SubscriptionRules, SubscriptionStart, TopicPlace,
+    BreakerRules, Command, Due, Filter, OnKeyConflict, Pace, PartitionId, Prepare, PublishItem, Retry,
+    SubscriptionKind, SubscriptionRules, SubscriptionStart, TopicPlace,
 };
 use punctual_types::{
-    ConsumerNumber, DelayMs, Lane, PartitionNumber, Position, Seq, SubscriptionNumber, TimelineId, TopicNumber,
+    ConsumerNumber, DelayMs, Lane, Offset, PartitionNumber, Position, Seq, SubscriptionNumber, TimelineId, TopicNumber,
 };
 
 use super::words::Words;
@@ -61,6 +61,25 @@ pub(super) fn rules(words: &Words) -> SubscriptionRules {
             .number("pace")
             .map(|messages| Pace { messages, per: words.duration("per").expect("`pace N per TIME`") }),
         filter: words.rest_after("filter").map(|text| Arc::new(Filter::parse(&text).expect("a filter"))),
+    }
+}
+
+pub(super) fn log_command(partition: PartitionId, words: &Words) -> Command {
+    match words.at(0) {
+        "offsets" => {
+            Command::LogOffsets { partition, subscription: words.after("of").map(subscription), at: words.time("at") }
+        }
+        "read" => Command::ReadLog {
+            partition,
+            from: Offset(words.number("from").unwrap_or(0)),
+            max: words.number("max").unwrap_or(1000),
+            bytes_max: words.number("bytes").unwrap_or(1 << 20),
+        },
+        _ => Command::CommitOffset {
+            partition,
+            subscription: subscription(words.at(1)),
+            offset: Offset(words.at(2).parse().expect("`commit-offset SUB OFFSET`")),
+        },
     }
 }
 

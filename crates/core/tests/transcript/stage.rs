@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use bytes::Bytes;
 use punctual_core::{Command, LeaseRef, MessageHandle, NackItem, OnExpiry, PartitionId, TopicRules};
-use punctual_types::{
-    DelayMs, Lane, MessageRef, Now, Offset, PartitionNumber, Position, Seq, Time, TimelineId, TopicNumber,
-};
+use punctual_types::{DelayMs, Lane, MessageRef, Now, PartitionNumber, Position, Seq, Time, TimelineId, TopicNumber};
 
 use super::{
     meaning::{self, consumer, due, item, lane_name, position_text, rules, start, subscription, topic},
@@ -99,22 +97,7 @@ impl Stage {
                 message: *self.messages.get(words.at(1)).expect("a message that was prepared"),
                 commit: words.at(0) == "commit",
             },
-            "offsets" => Command::LogOffsets {
-                partition,
-                subscription: words.after("of").map(meaning::subscription),
-                at: words.time("at"),
-            },
-            "read" => Command::ReadLog {
-                partition,
-                from: Offset(words.number("from").unwrap_or(0)),
-                max: words.number("max").unwrap_or(1000),
-                bytes_max: words.number("bytes").unwrap_or(1 << 20),
-            },
-            "commit-offset" => Command::CommitOffset {
-                partition,
-                subscription: subscription(),
-                offset: Offset(words.at(2).parse().expect("`commit-offset SUB OFFSET`")),
-            },
+            "offsets" | "read" | "commit-offset" => meaning::log_command(partition, words),
             "get" => Command::Get { partition, handle: self.handle(words) },
             "stats" => Command::Stats { partition },
             "cancel-range" => Command::CancelRange {
