@@ -32,3 +32,7 @@ pub const CHECKPOINT_WRITES_MAX: usize = 1000;
 pub const FOLD_CHUNK: usize = 1000;
 /// Pause between two looks at whether there is something to fold.
 pub const FOLD_LOOK: Duration = Duration::from_millis(100);
+/// Neighbouring runs of about one size that are merged into one.
+pub const MERGE_RUNS: usize = 8;
+/// Bytes of a run beyond which it is not merged any more.
+pub const RUN_BYTES_MAX: u64 = 2 << 30;

@@ -14,6 +14,8 @@ pub struct OpenOptions {
     pub segment_bytes: u64,
     /// Bytes of full journal segments from which the oldest are folded into a run.
     pub fold_bytes: u64,
+    /// Neighbouring runs of about one size that are merged into one; at least 2.
+    pub merge_runs: usize,
     /// Bytes of the newest batches that stay in memory.
     pub recent_bytes_max: usize,
     /// Bytes that must be free on the file system.
@@ -40,6 +42,7 @@ impl OpenOptions {
             secret_if_new,
             segment_bytes: limits::SEGMENT_BYTES,
             fold_bytes: limits::FOLD_BYTES,
+            merge_runs: limits::MERGE_RUNS,
             recent_bytes_max: limits::RECENT_BYTES_MAX,
             free_bytes_min: limits::START_FREE_BYTES_MIN,
             syncing: Syncing::ByThread,

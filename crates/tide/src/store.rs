@@ -46,6 +46,8 @@ pub struct Report {
 pub struct Figures {
     /// How often the oldest of the journal was folded, since the directory was made.
     pub folds: u64,
+    /// How often runs were merged, since the directory was made.
+    pub merges: u64,
     /// Runs that count.
     pub runs: u64,
     /// Bytes of those runs.
@@ -65,6 +67,7 @@ pub(crate) struct Shared {
     /// Held by whoever folds.
     pub(crate) folding: Mutex<()>,
     pub(crate) fold_bytes: u64,
+    pub(crate) merge_runs: usize,
     home: Home,
     report: Report,
     shards: Vec<Shard>,
@@ -134,6 +137,7 @@ impl TideStore {
             manifest: Mutex::new(manifest),
             folding: Mutex::default(),
             fold_bytes: options.fold_bytes,
+            merge_runs: options.merge_runs.max(2),
             home,
             report: Report { batches: recovery.batches, torn: recovery.torn },
             shards: shards.into_iter().map(Shard::of).collect(),
@@ -164,6 +168,7 @@ impl TideStore {
         let manifest = shared.manifest();
         Figures {
             folds: u64::from(manifest.folds),
+            merges: u64::from(manifest.merges),
             runs: manifest.runs.len() as u64,
             run_bytes: manifest.runs.iter().map(|(_, bytes)| bytes).sum(),
             journal_bytes: shared.journal.disk_bytes(),
@@ -290,7 +295,8 @@ impl Shared {
 
     fn fold_or_fail(&self) -> Result<(), StoreError> {
         self.latch.check()?;
-        self.fold_if_due().map(|_| ()).map_err(|error| self.syncer.fail(error, &self.latch))
+        let done = self.fold_if_due().and_then(|()| self.merge_if_due());
+        done.map_err(|error| self.syncer.fail(error, &self.latch))
     }
 
     pub(crate) fn sync(&self) -> Result<(), StoreError> {

@@ -26,6 +26,8 @@ const VERSION: u32 = 1;
 pub(crate) struct Manifest {
     /// How many folds there were: the number of the last one's checkpoint, 0 for none.
     pub(crate) folds: u32,
+    /// How many merges of runs there were.
+    pub(crate) merges: u32,
     /// Where the journal goes on.
     pub(crate) start: Start,
     /// The runs, oldest first, each with its bytes.
@@ -45,6 +47,11 @@ impl Manifest {
                 StoreError::unusable(vfs.shown(), Unusable::Format, detail)
             },
         )
+    }
+
+    /// The number of the next run: each fold and each merge writes one at most.
+    pub(crate) const fn next_run(&self) -> RunNumber {
+        RunNumber(self.folds + self.merges + 1)
     }
 
     /// Puts this manifest in place of the one that is there, durably.
@@ -68,6 +75,7 @@ impl Manifest {
         let mut bytes = TITLE.to_vec();
         bytes.extend_from_slice(&VERSION.to_be_bytes());
         bytes.extend_from_slice(&self.folds.to_be_bytes());
+        bytes.extend_from_slice(&self.merges.to_be_bytes());
         bytes.extend_from_slice(&self.start.segment.0.to_be_bytes());
         bytes.extend_from_slice(&self.start.link.chain.0.to_be_bytes());
         bytes.extend_from_slice(&self.start.link.commit.0.to_be_bytes());
@@ -96,14 +104,14 @@ impl Manifest {
         if version != VERSION {
             return Some(Err(version));
         }
-        let folds = reader.u32()?;
+        let (folds, merges) = (reader.u32()?, reader.u32()?);
         let segment = SegmentNumber(reader.u32()?);
         let link = Link { chain: Chain(reader.u32()?), commit: CommitNumber(reader.u64()?) };
         let mut runs = Vec::new();
         for _ in 0..reader.u32()? {
             runs.push((RunNumber(reader.u32()?), reader.u64()?));
         }
-        reader.is_at_end().then_some(Ok(Self { folds, start: Start { segment, link }, runs }))
+        reader.is_at_end().then_some(Ok(Self { folds, merges, start: Start { segment, link }, runs }))
     }
 }
 
@@ -115,7 +123,7 @@ mod tests {
     fn manifest() -> Manifest {
         let link = Link { chain: Chain(0x0102_0304), commit: CommitNumber(5) };
         let runs = vec![(RunNumber(3), 333), (RunNumber(4), 444)];
-        Manifest { folds: 4, start: Start { segment: SegmentNumber(9), link }, runs }
+        Manifest { folds: 4, merges: 2, start: Start { segment: SegmentNumber(9), link }, runs }
     }
 
     #[test]

@@ -15,6 +15,7 @@
 
 pub(crate) mod checkpoint;
 pub(crate) mod manifest;
+mod merge;
 
 use std::{
     collections::HashMap,
@@ -39,13 +40,13 @@ use manifest::Manifest;
 type Leaving = (ShardNumber, TimelineId, Vec<Entry>);
 
 impl Shared {
-    /// Folds the oldest segments when the full ones have come to the bound. Whether it did.
-    pub(crate) fn fold_if_due(&self) -> Result<bool, StoreError> {
+    /// Folds the oldest segments when the full ones have come to the bound.
+    pub(crate) fn fold_if_due(&self) -> Result<(), StoreError> {
         let _folding = self.folding.lock().unwrap_or_else(PoisonError::into_inner);
         let full = self.journal.full();
         let bytes: u64 = full.iter().map(|segment| segment.len).sum();
         if bytes < self.fold_bytes {
-            return Ok(false);
+            return Ok(());
         }
         // The newer half stays: the younger a record, the likelier it is to go by itself.
         let mut rest = bytes;
@@ -57,15 +58,17 @@ impl Shared {
                 is_taken
             })
             .collect();
-        let folded = self.fold(&oldest);
-        match folded {
-            // The disk is full: that ends this fold and not the store.
-            Err(error) if is_full(&error) => {
-                self.set_folding(false);
-                self.remove_strays()?;
-                Ok(false)
-            }
-            folded => folded.map(|()| true),
+        let folded = self.unless_full(|| self.fold(&oldest));
+        // Also when it came to an end half-way.
+        self.set_folding(false);
+        folded
+    }
+
+    /// Does something for which the disk may be full: that ends it, and not the store.
+    fn unless_full(&self, write: impl FnOnce() -> Result<(), StoreError>) -> Result<(), StoreError> {
+        match write() {
+            Err(error) if is_full(&error) => self.remove_strays(),
+            done => done,
         }
     }
 
@@ -88,7 +91,7 @@ impl Shared {
         let floors = self.floors(&runs);
         self.sync()?;
 
-        let mut writer = RunWriter::create(vfs, RunNumber(number))?;
+        let mut writer = RunWriter::create(vfs, manifest.next_run())?;
         for (shard, timeline, entries) in leaving {
             for entry in entries {
                 let record = self.journal.record(entry.location)?;
@@ -106,7 +109,7 @@ impl Shared {
         vfs.sync_directory().map_err(|error| StoreError::failed("syncing", vfs.shown(), error))?;
 
         let start = Start { segment: last.number.next(), link };
-        let next = Manifest { folds: number, start, runs: runs.iter().map(|run| (run.number, run.bytes)).collect() };
+        let next = Manifest { folds: number, start, runs: named(&runs), ..manifest };
         next.write(vfs)?;
         *self.manifest() = next;
         for shard in self.numbers() {
@@ -155,6 +158,11 @@ impl Shared {
         let manifest = self.manifest().clone();
         remove_strays(&*self.vfs, &manifest)
     }
+}
+
+/// Runs as a manifest names them.
+fn named(runs: &[Arc<Run>]) -> Vec<(RunNumber, u64)> {
+    runs.iter().map(|run| (run.number, run.bytes)).collect()
 }
 
 /// Opens the runs that a manifest names.

@@ -14,7 +14,7 @@ use punctual_types::{DelayMs, IndexEntry, IndexPlace, Position, ShardNumber, Tim
 use crate::{
     batch::{NoBatch, Step, Steps},
     journal::{Location, SegmentNumber},
-    run::Run,
+    run::{Removed, Run},
     wheel::{Entry, Span},
 };
 use timeline::Timeline;
@@ -156,6 +156,29 @@ impl Kept {
         self.entries = self.timelines.values().map(|timeline| timeline.wheel.len()).sum();
         self.runs = runs;
         self.is_folding = false;
+    }
+
+    /// The floor of a timeline, and what was removed from its runs, as of this moment.
+    pub(crate) fn gone(&self, timeline: TimelineId) -> (Position, Arc<Removed>) {
+        let kept = self.timelines.get(&timeline);
+        kept.map_or_else(Default::default, |kept| (kept.floor.position, kept.removed.clone()))
+    }
+
+    /// Looks into other runs from now on: some were merged, without what was left out.
+    pub(crate) fn set_runs(
+        &mut self,
+        merged: &[Arc<Run>],
+        runs: Arc<[Arc<Run>]>,
+        left_out: &HashMap<(ShardNumber, TimelineId), Arc<Removed>>,
+    ) {
+        for (id, timeline) in &mut self.timelines {
+            let Some(left_out) = left_out.get(&(self.shard, *id)).filter(|left_out| !left_out.is_empty()) else {
+                continue;
+            };
+            let is_merged = |position: Position| merged.iter().any(|run| run.may_have(self.shard, position.seq));
+            Arc::make_mut(&mut timeline.removed).forget(left_out.positions().filter(|position| is_merged(*position)));
+        }
+        self.runs = runs;
     }
 
     /// Everything but the records, as writes that bring it back to a shard with the given runs.

@@ -134,6 +134,11 @@ impl Run {
         })
     }
 
+    /// The shards and timelines in it, in order.
+    pub(crate) fn sections(&self) -> impl Iterator<Item = (ShardNumber, TimelineId)> {
+        self.sections.iter().map(|section| (section.shard, section.timeline))
+    }
+
     /// Bytes of memory that it takes up while it is open.
     pub(crate) fn memory_bytes(&self) -> u64 {
         (self.blocks.len() * size_of::<BlockPlace>() + self.sections.len() * size_of::<Section>()) as u64

@@ -34,8 +34,20 @@ impl Removed {
     }
 
     pub(crate) fn remove_range(&mut self, span: Span, seq_max: Seq) {
-        if span.after < span.to {
-            self.ranges.push((span, seq_max));
+        if span.after >= span.to {
+            return;
+        }
+        match self.ranges.last_mut() {
+            // A long range comes in pieces, one behind the other.
+            Some((last, last_seq_max)) if last.to == span.after && *last_seq_max == seq_max => last.to = span.to,
+            Some(_) | None => self.ranges.push((span, seq_max)),
+        }
+    }
+
+    /// Forgets single positions at which no run has a record any more.
+    pub(crate) fn forget(&mut self, positions: impl Iterator<Item = Position>) {
+        for position in positions {
+            self.positions.remove(&position);
         }
     }
 

@@ -102,7 +102,7 @@ fn records_are_found_in_runs_and_what_was_removed_before_and_after_is_not() {
         .filter(|position| !(*position > after && *position <= to && position.seq <= Seq(300)))
         .collect();
     assert_eq!(everything(&door), left);
-    assert!(store.figures().runs > 3, "{:?}", store.figures());
+    assert!(store.figures().runs > 1, "{:?}", store.figures());
     // Several folds more, and a start: tombstones are carried on.
     for _ in 0..3 {
         fold(&store, &door);
@@ -162,6 +162,38 @@ fn a_run_whose_records_are_all_below_the_floor_is_removed() {
     commit(&door, vec![Write::RaiseFloor { timeline: TIMELINE, mark }]);
     fold(&store, &door);
     assert_eq!((runs(&disk), store.figures().runs), (0, 0));
+}
+
+#[test]
+fn runs_stay_few_and_shed_what_was_removed() {
+    let disk = SimulatedDisk::default();
+    let (store, door) = open(&disk);
+    let mut most = 0;
+    for seq in 1..=3_000 {
+        commit(&door, vec![insert(position(seq))]);
+        if seq % 10 == 0 {
+            store.sync().expect("synced");
+            most = most.max(store.figures().runs);
+        }
+    }
+    let figures = store.figures();
+    assert!(figures.folds > 25 && figures.merges > 9 && most < 12, "at most {most}, then {figures:?}");
+    assert_eq!(everything(&door), sorted((1..=3_000).map(position)));
+    // Nine of ten are removed from the runs they lie in, and merging gives their space back.
+    let is_left = |seq: &u64| seq.is_multiple_of(10);
+    for seq in (1..=3_000).filter(|seq| !is_left(seq)) {
+        commit(&door, vec![Write::Remove { timeline: TIMELINE, position: position(seq) }]);
+    }
+    for seq in 3_001..=4_500 {
+        commit(&door, vec![insert(position(seq))]);
+        store.sync().expect("synced");
+    }
+    let left = sorted((1..=4_500).filter(|seq| is_left(seq) || *seq > 3_000).map(position));
+    assert_eq!(everything(&door), left);
+    drop((store, door));
+    let (_store, door) = open(&disk);
+    assert_eq!(everything(&door), left);
+    assert_eq!(OpenOptions::new(1, SECRET).merge_runs, limits::MERGE_RUNS);
 }
 
 #[test]
@@ -262,7 +294,8 @@ fn folding_beside_commits_and_reads_changes_no_answer() {
         }
         is_over.store(true, Ordering::Relaxed);
     });
-    assert!(store.figures().folds > 10, "{:?}", store.figures());
+    let figures = store.figures();
+    assert!(figures.folds > 10 && figures.merges > 3, "{figures:?}");
     drop((store, door));
     let (_store, door) = open(&disk);
     assert_eq!(everything(&door), alive.keys().copied().collect::<Vec<_>>());

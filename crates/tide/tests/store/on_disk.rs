@@ -14,6 +14,7 @@ pub(crate) fn options(shards: u16, syncing: Syncing) -> OpenOptions {
     OpenOptions {
         segment_bytes: 4 << 10,
         fold_bytes: 12 << 10,
+        merge_runs: 3,
         recent_bytes_max: 2 << 10,
         free_bytes_min: 0,
         syncing,
