@@ -3,8 +3,8 @@
 mod support;
 
 use punctual_broker_api::{
-    Broker as _, Code, Durability, NamespaceName, NamespacePatch, PageRequest, Patch, SeekTo, Start, SubscriptionPatch,
-    TopicPatch, TopicPath,
+    Broker as _, Code, Durability, NamespaceLimits, NamespaceName, NamespacePatch, PageRequest, Patch, SeekTo, Start,
+    SubscriptionPatch, TopicPatch, TopicPath,
 };
 use support::*;
 
@@ -92,10 +92,12 @@ fn settings_keep_what_is_left_out_and_reset_what_is_null() {
 fn what_is_not_built_yet_is_refused_by_name_and_makes_nothing() {
     run(async {
         let rig = Rig::new().await;
-        let start = SubscriptionPatch { start: Patch::Set(Start::Time(at(0))), ..Default::default() };
-        let error = rig.broker.put_subscription(sub("t/s"), start).await.expect_err("refused");
-        assert_eq!((error.code, error.field.as_deref()), (Code::NotSupported, Some("start")));
-        assert!(topic_names(&rig).await.is_empty());
+        let limits = NamespaceLimits { max_bytes: Some(1), ..Default::default() };
+        let patch = NamespacePatch { limits: Patch::Set(limits), ..Default::default() };
+        let name = NamespaceName::parse("tenant").expect("a name");
+        let error = rig.broker.put_namespace(name.clone(), patch).await.expect_err("refused");
+        assert_eq!((error.code, error.field.as_deref()), (Code::NotSupported, Some("limits.max_bytes")));
+        assert_eq!(rig.broker.get_namespace(name).await.expect_err("not made").code, Code::NamespaceNotFound);
     });
 }
 

@@ -14,6 +14,7 @@ mod namespaces;
 mod open;
 mod prepared;
 mod publish;
+mod quota;
 mod receive;
 mod redrive;
 mod resolve;
@@ -59,6 +60,8 @@ pub(crate) struct Inner {
     making: making::Making,
     /// Held while the catalog is changed.
     pub(crate) admin: tokio::sync::Mutex<()>,
+    /// What namespaces with limits have under way.
+    quotas: quota::Quotas,
     /// Whose turn it is among partitions, for messages without a handle and for receiving.
     pub(crate) turn: AtomicUsize,
     pub(crate) stopping: AtomicBool,

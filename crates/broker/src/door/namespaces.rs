@@ -87,8 +87,8 @@ fn settings_of(current: NamespaceSettings, patch: NamespacePatch) -> Result<Name
         limits: patch.limits.apply(current.limits, default.limits),
     };
     check_range("delay_levels", settings.delay_levels.len(), 0, limits::DELAY_LEVELS_MAX)?;
-    if settings.limits != default.limits {
-        return Err(not_supported("limits"));
+    if settings.limits.max_bytes.is_some() {
+        return Err(not_supported("limits.max_bytes"));
     }
     Ok(settings)
 }

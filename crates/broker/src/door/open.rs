@@ -191,6 +191,7 @@ impl Broker {
             hash,
             catalog: RwLock::new(catalog),
             making: Default::default(),
+            quotas: Default::default(),
             admin: tokio::sync::Mutex::new(()),
             turn: AtomicUsize::new(0),
             stopping: AtomicBool::new(false),

@@ -12,6 +12,7 @@ use tokio::sync::oneshot;
 
 use super::{
     Inner,
+    quota::{Admitted, Gate},
     validate::{check_message, due_of, due_refused, message_bytes},
 };
 use crate::catalog::Topic;
@@ -55,10 +56,11 @@ impl Inner {
             true => self.ensure_in_doubt(&path).await,
             false => Ok(()),
         };
-        let sent = self.send(&topic, messages, &levels, max_delay, &in_doubt);
+        let (sent, admitted) = self.send(&topic, messages, &levels, max_delay, &in_doubt);
         drop(turn);
         let results = self.answered(&topic, sent).await;
         drop(room);
+        drop(admitted);
         self.metrics.published(begun);
         results
     }
@@ -91,13 +93,18 @@ impl Inner {
         levels: &[DelayMs],
         max_delay: Option<DelayMs>,
         in_doubt: &Result<(), Error>,
-    ) -> Sent {
+    ) -> (Sent, Option<Admitted<'_>>) {
+        let mut gate = self.gate(&topic.namespace);
         let mut results: Vec<Option<Result<Published, Error>>> = messages.iter().map(|_| None).collect();
         let mut parts: BTreeMap<PartitionId, Part> = BTreeMap::new();
         for (place, message) in messages.into_iter().enumerate() {
             let checked = check_message(&message, topic.settings.priorities, &self.limits)
                 .and_then(|()| if message.prepare.is_some() { in_doubt.clone() } else { Ok(()) })
-                .and_then(|()| due_of(message.when, levels));
+                .and_then(|()| due_of(message.when, levels))
+                .and_then(|due| match &mut gate {
+                    Some(gate) => gate.admit(due, message.prepare.is_some()).map(|()| due),
+                    None => Ok(due),
+                });
             match checked {
                 Ok(due) => {
                     let part = parts.entry(self.partition_of(topic, &message)).or_default();
@@ -115,7 +122,7 @@ impl Inner {
             let begun = self.shards.begin_publish(shard, command, topic.answers());
             pending.push((part.places, part.whens, begun));
         }
-        Sent { results, pending }
+        (Sent { results, pending }, gate.map(Gate::close))
     }
 
     /// Waits for the answers of what was sent and puts them into their places.

@@ -31,6 +31,12 @@ impl Board {
         self.lock().get(&partition).is_some_and(|stats| stats.totals.published > 0)
     }
 
+    /// Shows some partitions.
+    pub(crate) fn look(&self, partitions: &[PartitionId], mut show: impl FnMut(&PartitionStats)) {
+        let counts = self.lock();
+        partitions.iter().filter_map(|partition| counts.get(partition)).for_each(&mut show);
+    }
+
     /// Shows every partition.
     pub(crate) fn read(&self, mut show: impl FnMut(PartitionId, &PartitionStats)) {
         for (partition, stats) in self.lock().iter() {
