@@ -66,6 +66,8 @@ pub(crate) struct Shared {
     manifest: Mutex<Manifest>,
     /// Held by whoever folds.
     pub(crate) folding: Mutex<()>,
+    /// How often all shards were told to look into runs for what lay in segments that go then.
+    pub(crate) adopted: AtomicU64,
     pub(crate) fold_bytes: u64,
     pub(crate) merge_runs: usize,
     home: Home,
@@ -136,6 +138,7 @@ impl TideStore {
             vfs,
             manifest: Mutex::new(manifest),
             folding: Mutex::default(),
+            adopted: AtomicU64::new(0),
             fold_bytes: options.fold_bytes,
             merge_runs: options.merge_runs.max(2),
             home,
@@ -327,6 +330,7 @@ impl Shared {
     pub(crate) fn read(&self, number: ShardNumber, reads: &[Read]) -> Result<Vec<ReadReply>, StoreError> {
         loop {
             self.check()?;
+            let adopted = self.adopted.load(Ordering::Acquire);
             // Where records lie is asked under the lock, so that all answers are of one moment; their
             // bytes are read after it.
             let mut kept = self.shard(number).kept();
@@ -340,7 +344,14 @@ impl Shared {
             if let Some(replies) = replies {
                 return Ok(replies);
             }
-            // What one of them rested on was folded meanwhile: now it is in a run.
+            // What one of them rested on was folded meanwhile: now it is in a run. A segment goes only
+            // after every shard has been told, so that this ends.
+            if self.adopted.load(Ordering::Acquire) == adopted {
+                return Err(StoreError::corrupt(
+                    self.vfs.shown(),
+                    "a record lies in a segment of the journal that is gone",
+                ));
+            }
         }
     }
 
@@ -374,6 +385,13 @@ impl Shard {
     fn of(kept: Kept) -> Self {
         let memory_bytes = AtomicU64::new(kept.bytes());
         Self { writing: Mutex::default(), kept: Mutex::new(kept), memory_bytes }
+    }
+
+    /// From now on notes what is removed, or no longer. Waits for a commit that is on its way from the
+    /// journal to the memory: its records would be in neither the run nor the memory.
+    pub(crate) fn set_folding(&self, is_folding: bool) {
+        let _writing = self.writing();
+        self.kept().set_folding(is_folding);
     }
 
     /// From now on looks into runs for what lay in the journal up to a segment.

@@ -6,7 +6,8 @@
 //! records are still there, and to look for them in the run from then on.
 //!
 //! The order in which things become durable is the whole point:
-//! 1. from now on the shards note what they remove;
+//! 1. whoever has written to a segment and not yet to the memory is waited for, and from now on the
+//!    shards note what they remove;
 //! 2. which records are still there is asked, then the journal is synced: whatever made a record go
 //!    is durable before the record is left out;
 //! 3. run and checkpoint are written and synced, then the directory;
@@ -19,7 +20,7 @@ mod merge;
 
 use std::{
     collections::HashMap,
-    sync::{Arc, PoisonError},
+    sync::{Arc, PoisonError, atomic::Ordering},
 };
 
 use punctual_store_api::StoreError;
@@ -115,6 +116,7 @@ impl Shared {
         for shard in self.numbers() {
             self.shard(shard).adopt(last.number, &runs);
         }
+        self.adopted.fetch_add(1, Ordering::AcqRel);
         drop(dead);
         self.journal.forget(segments)?;
         self.remove_strays()
@@ -144,7 +146,7 @@ impl Shared {
 
     fn set_folding(&self, is_folding: bool) {
         for shard in self.numbers() {
-            self.shard(shard).kept().set_folding(is_folding);
+            self.shard(shard).set_folding(is_folding);
         }
     }
 

@@ -247,6 +247,44 @@ fn a_full_disk_ends_a_fold_and_not_the_store() {
     assert_eq!(everything(&door), sorted((1..=seq).map(position)));
 }
 
+/// Commits so small that a segment is full every few of them, from several threads, beside folds: a
+/// fold finds commits that are in the journal and not yet in memory.
+#[test]
+fn folding_beside_many_writers_loses_nothing() {
+    const SHARDS: u16 = 4;
+    let disk = SimulatedDisk::default();
+    let options = OpenOptions { segment_bytes: 512, fold_bytes: 512, ..options(SHARDS, Syncing::ByHand) };
+    let store = TideStore::open_on(Arc::new(disk.clone()), &options).expect("opens");
+    let is_over = AtomicBool::new(false);
+    let doors: Vec<_> = (0..SHARDS).map(|shard| store.shard(ShardNumber(shard)).expect("a shard")).collect();
+    let written: Vec<u64> = thread::scope(|scope| {
+        let _ends = Ends(&is_over);
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                store.sync().expect("synced");
+            }
+        });
+        let write = |door| {
+            let seqs = (1..).take_while(|seq| *seq < 100 || store.figures().folds < 40);
+            seqs.inspect(|seq| commit(door, vec![insert(position(*seq))])).last().expect("many")
+        };
+        let writers: Vec<_> = doors.iter().map(|door| scope.spawn(move || write(door))).collect();
+        writers.into_iter().map(|writer| writer.join().expect("no panic")).collect()
+    });
+    for (door, written) in doors.iter().zip(written) {
+        assert_eq!(everything(door), sorted((1..=written).map(position)));
+    }
+}
+
+/// Says that it is over, however it ends.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Commits and reads on one thread, syncs and folds on another.
 #[test]
 fn folding_beside_commits_and_reads_changes_no_answer() {
@@ -257,6 +295,8 @@ fn folding_beside_commits_and_reads_changes_no_answer() {
     let mut floor = Position::MIN;
     let mut passed = 0;
     thread::scope(|scope| {
+        // Also when an answer is wrong: the scope waits for its threads.
+        let _ends = Ends(&is_over);
         scope.spawn(|| {
             while !is_over.load(Ordering::Relaxed) {
                 store.sync().expect("synced");
@@ -292,7 +332,6 @@ fn folding_beside_commits_and_reads_changes_no_answer() {
                 assert_eq!(offset, ReadReply::Offset(Some(Offset(passed + seq % 97))), "after {seq}");
             }
         }
-        is_over.store(true, Ordering::Relaxed);
     });
     let figures = store.figures();
     assert!(figures.folds > 10 && figures.merges > 3, "{figures:?}");
