@@ -116,6 +116,8 @@ codes! {
     TokenMissing = "token_missing", Unauthenticated;
     /// The token is not known.
     TokenUnknown = "token_unknown", Unauthenticated;
+    /// A web page of somebody else's, or a name that is not ours, stands behind the request.
+    OriginNotAllowed = "origin_not_allowed", Forbidden;
     /// There is no such route or method.
     RouteNotFound = "route_not_found", NotFound;
     /// There is no such namespace.

@@ -21,6 +21,7 @@ mod outcome;
 mod page;
 mod path;
 mod publish;
+mod request_id;
 mod schedule;
 mod schedules;
 mod settings;
@@ -50,6 +51,7 @@ pub use page::{
 };
 pub use path::{SubscriptionPath, TopicPath};
 pub use publish::{NewMessage, OnConflict, Prepare, PublishStatus, Published, When};
+pub use request_id::{REQUEST_ID_BYTES_MAX, REQUEST_ID_HEADER, RequestIds};
 pub use schedule::{CatchUp, SchedulePatch, SchedulePath, ScheduleRun, ScheduleSettings, ScheduleView};
 pub use schedules::Schedules;
 pub use settings::{

@@ -6,12 +6,12 @@ use axum::{
     Router,
     body::Body,
     extract::{RawPathParams, Request, State, rejection::RawPathParamsRejection},
-    http::{HeaderMap, HeaderValue, Response, header},
+    http::{HeaderMap, HeaderValue, Response, Uri, header},
     routing::on,
 };
 use bytes::Bytes;
 use futures_util::FutureExt;
-use punctual_broker_api::{Access, Broker, Code, Error};
+use punctual_broker_api::{Access, Broker, Code, Error, REQUEST_ID_HEADER, RequestIds};
 use tokio::sync::watch;
 
 use crate::{
@@ -21,15 +21,16 @@ use crate::{
     json::Fields,
     limits,
     metrics::HttpMetrics,
+    origin::Origins,
     path::Captures,
     query, refusal,
-    request_id::{self, RequestIds},
 };
 
 /// What requests share.
 pub(crate) struct Door {
     pub(crate) broker: Arc<dyn Broker>,
     pub(crate) access: Access,
+    pub(crate) origins: Origins,
     pub(crate) metrics_page: Arc<dyn Fn() -> String + Send + Sync>,
     pub(crate) metrics: HttpMetrics,
     pub(crate) bodies: Arc<Bodies>,
@@ -75,7 +76,8 @@ impl Door {
         params: Result<RawPathParams, RawPathParamsRejection>,
         request: Request,
     ) -> Response<Body> {
-        let request_id = self.request_ids.of(request.headers());
+        let request_id =
+            self.request_ids.of(request.headers().get(REQUEST_ID_HEADER).and_then(|value| value.to_str().ok()));
         let metrics = self.metrics.clone();
         let _in_flight = metrics.in_flight();
         let handled = Box::pin(self.handle(call, request_id.clone(), params, request));
@@ -97,7 +99,7 @@ impl Door {
         metrics.answered(call.map_or("none", Call::name), code);
         // An id is made of header characters only, whether it is theirs or ours.
         if let Ok(value) = HeaderValue::from_str(&request_id) {
-            response.headers_mut().insert(request_id::HEADER, value);
+            response.headers_mut().insert(REQUEST_ID_HEADER, value);
         }
         if close {
             response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
@@ -114,7 +116,7 @@ impl Door {
         request: Request,
     ) -> Result<(Response<Body>, bool), Failure> {
         let (head, body) = request.into_parts();
-        let known = match self.admit(call, &head.headers) {
+        let known = match self.admit(call, &head.uri, &head.headers) {
             Ok(Some(call)) => call,
             refused => {
                 let close = !body::discard(body).await;
@@ -143,8 +145,9 @@ impl Door {
     }
 
     /// Whether the caller may call this; `None` when there is nothing to call.
-    fn admit(&self, call: Option<Call>, headers: &HeaderMap) -> Result<Option<Call>, Error> {
+    fn admit(&self, call: Option<Call>, uri: &Uri, headers: &HeaderMap) -> Result<Option<Call>, Error> {
         if !call.is_some_and(Call::is_public) {
+            self.origins.check(uri, headers)?;
             let authorization = headers.get(header::AUTHORIZATION).map(|value| value.to_str().unwrap_or_default());
             self.access.check(authorization)?;
         }

@@ -30,6 +30,7 @@ pub(crate) const fn page(code: Code) -> &'static str {
         Code::NotSupported => page!("not_supported"),
         Code::TokenMissing => page!("token_missing"),
         Code::TokenUnknown => page!("token_unknown"),
+        Code::OriginNotAllowed => page!("origin_not_allowed"),
         Code::RouteNotFound => page!("route_not_found"),
         Code::NamespaceNotFound => page!("namespace_not_found"),
         Code::TopicNotFound => page!("topic_not_found"),

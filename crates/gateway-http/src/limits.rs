@@ -41,7 +41,5 @@ pub(crate) const REFUSALS_AT_ONCE: usize = 64;
 pub(crate) const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// How long requests in flight may take once the broker stops.
 pub(crate) const STOP_GRACE: Duration = Duration::from_secs(10);
-/// Bytes of an `x-request-id` that is taken over from the request.
-pub(crate) const REQUEST_ID_BYTES_MAX: usize = 128;
 /// Bytes of a value that are quoted in an error.
 pub(crate) const QUOTED_BYTES_MAX: usize = 64;

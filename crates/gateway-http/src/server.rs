@@ -8,7 +8,7 @@ use std::{
 };
 
 use axum::Router;
-use punctual_broker_api::{Access, Broker};
+use punctual_broker_api::{Access, Broker, RequestIds};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore, watch},
@@ -22,7 +22,7 @@ use crate::{
     door::{self, Door},
     limits,
     metrics::HttpMetrics,
-    request_id::RequestIds,
+    origin::Origins,
 };
 
 /// The HTTP door of a broker.
@@ -60,16 +60,17 @@ impl HttpGateway {
     /// [`limits::STOP_GRACE`] at most.
     ///
     /// # Errors
-    /// None so far: a connection that cannot be accepted is retried, with a pause when the system
+    /// When the listener has no address; a connection that cannot be accepted is retried, with a pause when the system
     /// has no room.
     pub async fn serve(self, listener: TcpListener, stop: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         let (stop_sender, stopping) = watch::channel(false);
         let door = Arc::new(Door {
             broker: self.broker,
+            origins: Origins::of(listener.local_addr()?, self.access.is_open()),
             access: self.access,
             metrics_page: self.metrics_page,
             bodies: Bodies::new(self.metrics.body_bytes.clone()),
-            request_ids: RequestIds::seeded(RequestIds::process_seed()),
+            request_ids: RequestIds::of_process(),
             metrics: self.metrics.clone(),
             stop: stopping.clone(),
         });

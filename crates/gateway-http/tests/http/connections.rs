@@ -46,6 +46,22 @@ async fn a_sane_request_id_comes_back_and_another_is_replaced() {
 }
 
 #[tokio::test]
+async fn a_page_of_somebody_elses_reaches_nothing() {
+    let house = House::open().await;
+    let mut wire = house.connect().await;
+    for (path, status) in [("/v1/topics", 403), ("/metrics", 403), ("/healthz", 200)] {
+        wire.send(format!("GET {path} HTTP/1.1\r\nhost: evil.example:7800\r\n\r\n").as_bytes()).await;
+        let answer = wire.answer().await;
+        assert_eq!(answer.status, status, "{path} under a name that leads here: {}", answer.text());
+    }
+    wire.headers.push(("origin".to_owned(), "https://evil.example".to_owned()));
+    let refused = wire.post("/v1/topics/t/publish", "x").await;
+    assert_eq!((refused.status, refused.fault().0.as_str()), (403, "origin_not_allowed"));
+    wire.headers[0].1 = "http://localhost".to_owned();
+    assert_eq!(wire.get("/v1/topics").await.json()["topics"], json!([]), "nothing was made, and our own page may ask");
+}
+
+#[tokio::test]
 async fn a_body_over_the_limit_is_refused_by_its_announced_length_before_it_is_sent() {
     let house = House::with(small(), Access::default()).await;
     for (path, length, code, field) in [

@@ -82,7 +82,7 @@ impl Wire {
 
     /// The request line and the headers of every request, without the empty line.
     pub(crate) fn head(&self, method: &str, path: &str) -> String {
-        let mut head = format!("{method} {path} HTTP/1.1\r\nhost: test\r\n");
+        let mut head = format!("{method} {path} HTTP/1.1\r\nhost: localhost\r\n");
         for (name, value) in &self.headers {
             head.push_str(&format!("{name}: {value}\r\n"));
         }

@@ -2,37 +2,39 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use axum::http::{HeaderMap, HeaderName};
-
-use crate::limits;
-
-/// The header that carries it, both ways.
-pub(crate) const HEADER: HeaderName = HeaderName::from_static("x-request-id");
+/// Bytes of an id that is taken over from a request.
+pub const REQUEST_ID_BYTES_MAX: usize = 128;
+/// The header, or metadata of gRPC, that carries it both ways.
+pub const REQUEST_ID_HEADER: &str = "x-request-id";
 
 /// Makes ids that differ within a process and, by its seed, between processes.
-pub(crate) struct RequestIds {
+#[derive(Debug)]
+pub struct RequestIds {
     seed: u64,
     made: AtomicU64,
 }
 
 impl RequestIds {
-    pub(crate) const fn seeded(seed: u64) -> Self {
+    /// Ids that follow from a seed.
+    #[must_use]
+    pub const fn seeded(seed: u64) -> Self {
         Self { seed, made: AtomicU64::new(0) }
     }
 
-    /// The seed of a process.
+    /// Ids of this process.
     #[allow(
         clippy::disallowed_methods,
         reason = "names log lines only and decides nothing; a seed that could not be had is as good as any"
     )]
-    pub(crate) fn process_seed() -> u64 {
-        getrandom::u64().unwrap_or_default()
+    #[must_use]
+    pub fn of_process() -> Self {
+        Self::seeded(getrandom::u64().unwrap_or_default())
     }
 
-    /// The request's own id when it is one, else a new one.
-    pub(crate) fn of(&self, headers: &HeaderMap) -> String {
-        let theirs = headers.get(HEADER).and_then(|value| value.to_str().ok()).filter(|id| sane(id));
-        theirs.map_or_else(|| self.next(), str::to_owned)
+    /// The request's own id when it is one that may stand in logs and headers, else a new one.
+    #[must_use]
+    pub fn of(&self, theirs: Option<&str>) -> String {
+        theirs.filter(|id| sane(id)).map_or_else(|| self.next(), str::to_owned)
     }
 
     fn next(&self) -> String {
@@ -48,7 +50,7 @@ impl RequestIds {
 /// Ids go into logs and headers as they are: nothing there may end a line or a quotation.
 fn sane(id: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.:/+=@".contains(&byte);
-    !id.is_empty() && id.len() <= limits::REQUEST_ID_BYTES_MAX && id.bytes().all(plain)
+    !id.is_empty() && id.len() <= REQUEST_ID_BYTES_MAX && id.bytes().all(plain)
 }
 
 #[cfg(test)]
@@ -69,7 +71,7 @@ mod tests {
         for id in ["a", "0af7651916cd43dd-b7ad", "web/7:1"] {
             assert!(sane(id), "{id}");
         }
-        for id in ["", "a b", "a\"b", "ü", "a\\b", &"x".repeat(129)] {
+        for id in ["", "a b", "a\"b", "ü", "a\\b", &"x".repeat(REQUEST_ID_BYTES_MAX + 1)] {
             assert!(!sane(id), "{id}");
         }
     }
