@@ -15,13 +15,23 @@ use tokio::{
 };
 use tonic::transport::server::Connected;
 
-/// Whether a connection has a permit; told with every call that arrives on it.
+use crate::memory::Share;
+
+/// Whether a connection has a permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
     /// It holds one of the broker's connections.
     Admitted,
     /// The broker had as many as it may: it is only told so.
     Refused,
+}
+
+/// What every call is told of the connection that it arrives on.
+#[derive(Clone, Debug)]
+pub(crate) struct Peer {
+    pub(crate) admission: Admission,
+    /// The memory that the connection may take.
+    pub(crate) share: Share,
 }
 
 /// Counts a connection for as long as it lives.
@@ -43,7 +53,7 @@ impl Drop for Counted {
 /// An accepted connection.
 pub(crate) struct Connection {
     pub(crate) stream: TcpStream,
-    pub(crate) admission: Admission,
+    pub(crate) peer: Peer,
     /// Resolves when the connection is to be cut; `None` once it has.
     pub(crate) cut: Option<BoxFuture<'static, ()>>,
     /// Told when the first bytes arrive.
@@ -54,10 +64,10 @@ pub(crate) struct Connection {
 }
 
 impl Connected for Connection {
-    type ConnectInfo = Admission;
+    type ConnectInfo = Peer;
 
-    fn connect_info(&self) -> Admission {
-        self.admission
+    fn connect_info(&self) -> Peer {
+        self.peer.clone()
     }
 }
 

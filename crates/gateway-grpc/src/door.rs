@@ -3,24 +3,29 @@
 
 use std::{
     convert::Infallible,
-    sync::Arc,
+    sync::{Arc, Mutex},
     task::{Context, Poll},
 };
 
 use futures_util::future::BoxFuture;
-use http_body_util::BodyExt;
-use punctual_broker_api::{Access, Error};
-use punctual_proto::status::{from_status, to_status};
+use punctual_broker_api::{Access, Error, REQUEST_ID_HEADER, RequestIds};
+use punctual_proto::status::to_status;
 use tonic::{
-    Status,
     body::Body,
     codegen::{
         Service,
-        http::{HeaderMap, Request, Response, header::AUTHORIZATION},
+        http::{HeaderValue, Request, Response, header::AUTHORIZATION},
     },
 };
 
-use crate::{calls, connection::Admission, fault, metrics::GrpcMetrics};
+use crate::{
+    body::{self, Held, Kind},
+    calls,
+    connection::{Admission, Peer},
+    fault,
+    memory::Memory,
+    metrics::GrpcMetrics,
+};
 
 /// The service around all services.
 #[derive(Clone)]
@@ -28,15 +33,18 @@ pub(crate) struct Door<S> {
     inner: S,
     access: Arc<Access>,
     metrics: GrpcMetrics,
+    memory: Memory,
+    request_ids: Arc<RequestIds>,
 }
 
 impl<S> Door<S> {
-    pub(crate) fn new(inner: S, access: Access, metrics: GrpcMetrics) -> Self {
-        Self { inner, access: Arc::new(access), metrics }
+    pub(crate) fn new(inner: S, access: Access, metrics: GrpcMetrics, memory: Memory) -> Self {
+        let request_ids = Arc::new(RequestIds::of_process());
+        Self { inner, access: Arc::new(access), metrics, memory, request_ids }
     }
 
-    fn refusal(&self, request: &Request<Body>) -> Option<Error> {
-        if request.extensions().get::<Admission>() == Some(&Admission::Refused) {
+    fn refusal(&self, request: &Request<Body>, peer: Option<&Peer>) -> Option<Error> {
+        if peer.is_some_and(|peer| peer.admission == Admission::Refused) {
             return Some(fault::too_many_connections());
         }
         if self.access.is_open() || calls::is_health(request.uri().path()) {
@@ -63,45 +71,48 @@ where
     fn call(&mut self, request: Request<Body>) -> Self::Future {
         let metrics = self.metrics.clone();
         let call = calls::label(request.uri().path());
-        if let Some(error) = self.refusal(&request) {
-            metrics.answered(call, error.code.slug());
-            return Box::pin(std::future::ready(Ok(to_status(&error).into_http())));
+        let theirs = request.headers().get(REQUEST_ID_HEADER).and_then(|value| value.to_str().ok());
+        let request_id = self.request_ids.of(theirs);
+        let peer = request.extensions().get::<Peer>().cloned();
+        if let Some(error) = self.refusal(&request, peer.as_ref()) {
+            let response = to_status(&error).into_http();
+            return Box::pin(std::future::ready(Ok(finish(response, call, request_id, &metrics).0)));
         }
-        let request = if call == SUBSCRIBE { request.map(tell_cancels) } else { request };
+        let share = peer.map_or_else(|| self.memory.share(), |peer| peer.share);
+        let held: Held = Arc::new(Mutex::new(share.request()));
+        let request = request.map(|body| body::incoming(body, Arc::clone(&held), kind_of(call)));
         let answer = self.inner.call(request);
         Box::pin(async move {
-            let mut response = answer.await?;
-            let code = mend(response.headers_mut());
-            metrics.answered(call, code);
-            Ok(response)
+            let (response, request_id) = finish(answer.await?, call, request_id, &metrics);
+            drop(held);
+            Ok(response.map(|body| body::outgoing(body, share, request_id)))
         })
     }
 }
 
-/// The call whose cancelled streams are told from its half-closed ones.
-const SUBSCRIBE: &str = "Broker/Subscribe";
-
-/// The library takes a request stream that the client cancelled for one that it half-closed. Under
-/// another code it is an error, as it has to be: what a cancelled consumer holds goes back with its
-/// attempt raised.
-fn tell_cancels(body: Body) -> Body {
-    Body::new(body.map_err(|status| match status.code() {
-        tonic::Code::Cancelled => Status::new(fault::CANCELLED, "the client cancelled the stream"),
-        _ => status,
-    }))
+/// How a call is asked. What a cancelled consumer holds goes back with its attempt raised, so that
+/// its stream must be told from a half-closed one.
+fn kind_of(call: &str) -> Kind {
+    match call {
+        "Broker/Subscribe" => Kind::Consumer,
+        "Broker/PublishStream" | "reflection" => Kind::Stream,
+        _ => Kind::Unary,
+    }
 }
 
-/// The code that an answer begins with: an error stands in the headers when nothing else is
-/// answered. One without our details gets them.
-fn mend(headers: &mut HeaderMap) -> &'static str {
-    let Some(status) = Status::from_header_map(headers).filter(|status| status.code() != tonic::Code::Ok) else {
-        return "ok";
-    };
-    let status = match from_status(&status) {
-        Some(error) => return error.code.slug(),
-        None => fault::detailed(status),
-    };
-    // What cannot be written as headers stays as the library wrote it.
-    let _ = status.add_header(headers);
-    from_status(&status).map_or("other", |error| error.code.slug())
+/// Names the request in an answer, and counts the answer by the code that it begins with: an error
+/// stands in the headers when nothing else is answered.
+fn finish(
+    mut response: Response<Body>,
+    call: &'static str,
+    request_id: String,
+    metrics: &GrpcMetrics,
+) -> (Response<Body>, String) {
+    let code = body::name(response.headers_mut(), &request_id);
+    metrics.answered(call, code);
+    // An id is made of header characters only, whether it is theirs or ours.
+    if let Ok(value) = HeaderValue::from_str(&request_id) {
+        response.headers_mut().insert(REQUEST_ID_HEADER, value);
+    }
+    (response, request_id)
 }

@@ -20,7 +20,8 @@ use tonic_health::pb::health_server::HealthServer;
 
 use crate::{
     admin::AdminService, broker::BrokerService, context::Context, door::Door, health::HealthService,
-    incoming::Incoming, limits, messages::MessagesService, metrics::GrpcMetrics, schedules::SchedulesService,
+    incoming::Incoming, limits, memory::Memory, messages::MessagesService, metrics::GrpcMetrics,
+    schedules::SchedulesService,
 };
 
 /// The gRPC door.
@@ -45,9 +46,11 @@ impl GrpcGateway {
     pub async fn serve(self, listener: TcpListener, stop: impl Future<Output = ()> + Send + 'static) -> io::Result<()> {
         let (stopping, stopped) = watch::channel(false);
         let (server, server_alive) = watch::channel(());
-        let incoming = Incoming::new(listener, Arc::clone(&self.connections), self.metrics.clone(), server_alive);
+        let memory = Memory::new();
+        let permits = Arc::clone(&self.connections);
+        let incoming = Incoming::new(listener, permits, self.metrics.clone(), memory.clone(), server_alive);
         let context = Context::new(Arc::clone(&self.broker), self.metrics.clone(), stopped);
-        let door = Door::new(self.routes(&context)?, self.access, self.metrics);
+        let door = Door::new(self.routes(&context)?, self.access, self.metrics, memory);
         let signal = async move {
             stop.await;
             stopping.send_replace(true);

@@ -10,8 +10,9 @@ use tokio::{
 };
 
 use crate::{
-    connection::{Admission, Connection, Counted},
+    connection::{Admission, Connection, Counted, Peer},
     limits::{ACCEPT_PAUSE, FIRST_BYTES_WAIT_MAX, REFUSAL_LIFETIME, REFUSALS_MAX},
+    memory::Memory,
     metrics::GrpcMetrics,
 };
 
@@ -21,6 +22,7 @@ pub(crate) struct Incoming {
     connections: Arc<Semaphore>,
     refusals: Arc<Semaphore>,
     metrics: GrpcMetrics,
+    memory: Memory,
     /// Closed when the server is gone, which cuts every connection.
     server: watch::Receiver<()>,
 }
@@ -30,9 +32,10 @@ impl Incoming {
         listener: TcpListener,
         connections: Arc<Semaphore>,
         metrics: GrpcMetrics,
+        memory: Memory,
         server: watch::Receiver<()>,
     ) -> Self {
-        Self { listener, connections, refusals: Arc::new(Semaphore::new(REFUSALS_MAX)), metrics, server }
+        Self { listener, connections, refusals: Arc::new(Semaphore::new(REFUSALS_MAX)), metrics, memory, server }
     }
 
     /// The connections, for ever: a failed accept is logged and followed by a pause, so that a
@@ -63,7 +66,7 @@ impl Incoming {
             let (first_bytes, arrived) = oneshot::channel();
             return Some(Connection {
                 stream,
-                admission: Admission::Admitted,
+                peer: Peer { admission: Admission::Admitted, share: self.memory.share() },
                 cut: Some(self.cut(arrived)),
                 first_bytes: Some(first_bytes),
                 _permit: permit,
@@ -74,7 +77,7 @@ impl Incoming {
         let permit = Arc::clone(&self.refusals).try_acquire_owned().ok()?;
         Some(Connection {
             stream,
-            admission: Admission::Refused,
+            peer: Peer { admission: Admission::Refused, share: self.memory.share() },
             cut: Some(timeout(REFUSAL_LIFETIME, std::future::pending::<()>()).map(|_| ()).boxed()),
             first_bytes: None,
             _permit: permit,

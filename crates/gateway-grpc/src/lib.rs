@@ -6,16 +6,19 @@
 //! kept nor what the other doors do.
 
 mod admin;
+mod body;
 mod broker;
 mod calls;
 mod connection;
 mod context;
 mod door;
 mod fault;
+mod framing;
 mod gateway;
 mod health;
 mod incoming;
 pub mod limits;
+mod memory;
 mod messages;
 mod metrics;
 mod publish;

@@ -16,6 +16,23 @@ pub const CALL_HEADERS_BYTES_MAX: u32 = 16 << 10;
 pub const STREAM_WINDOW_BYTES: u32 = 1 << 20;
 /// Bytes that a client may send ahead on one connection.
 pub const CONNECTION_WINDOW_BYTES: u32 = 4 << 20;
+/// Bytes of requests that are not yet sent whole, over all connections; more is answered
+/// `overloaded`.
+pub const REQUESTS_BYTES_MAX: usize = 512 << 20;
+/// The same on one connection: six full batches at once.
+pub const REQUESTS_BYTES_PER_CONNECTION_MAX: usize = 128 << 20;
+/// How long a message that has begun may take to come whole, beside what its length allows it.
+pub const MESSAGE_WAIT: Duration = Duration::from_secs(30);
+/// The slowest sender that is waited for: [`MESSAGE_WAIT`] and a second for each so many bytes.
+pub const MESSAGE_BYTES_PER_SECOND_MIN: u64 = 4 << 10;
+/// Bytes of replies that wait for their connections to take them, over all connections.
+pub const REPLIES_BYTES_MAX: usize = 512 << 20;
+/// The same on one connection: its streams wait for one another beyond that.
+pub const REPLIES_BYTES_PER_CONNECTION_MAX: usize = 32 << 20;
+/// Replies shorter than this are not counted.
+pub const COUNTED_REPLY_BYTES_MIN: usize = 4 << 10;
+/// How long a reply waits for others to take theirs before its call is answered `overloaded`.
+pub const REPLY_ROOM_WAIT: Duration = Duration::from_secs(10);
 /// How often an idle connection is asked whether it is alive: often enough that the leases of a
 /// vanished consumer return within minutes, seldom enough that thousands of idle ones cost nothing.
 pub const PING_INTERVAL: Duration = Duration::from_secs(60);

@@ -15,6 +15,9 @@ use crate::v1;
 /// The domain of our error reasons.
 pub const DOMAIN: &str = "punctual";
 
+/// The name of a request's id among the metadata of an error.
+const REQUEST_ID: &str = "request_id";
+
 const ERROR_INFO: &str = "type.googleapis.com/google.rpc.ErrorInfo";
 const RETRY_INFO: &str = "type.googleapis.com/google.rpc.RetryInfo";
 
@@ -114,6 +117,29 @@ pub fn to_status_of(code: tonic::Code, error: &Error) -> Status {
     Status::with_details(code, error.message.clone(), Bytes::from(whole.encode_to_vec()))
 }
 
+/// The same status with the id of its request beside the details, so that a caller can name it to
+/// whoever reads the log. A status without details of ours stays as it is.
+#[must_use]
+pub fn with_request_id(status: &Status, request_id: &str) -> Status {
+    let Ok(mut whole) = RpcStatus::decode(status.details()) else { return status.clone() };
+    for any in whole.details.iter_mut().filter(|any| any.type_url == ERROR_INFO) {
+        if let Ok(mut info) = ErrorInfo::decode(any.value.as_slice()) {
+            info.metadata.insert(REQUEST_ID.to_owned(), request_id.to_owned());
+            any.value = info.encode_to_vec();
+        }
+    }
+    let details = Bytes::from(whole.encode_to_vec());
+    Status::with_details_and_metadata(status.code(), status.message(), details, status.metadata().clone())
+}
+
+/// The id of the request that a status of ours answers.
+#[must_use]
+pub fn request_id_of(status: &Status) -> Option<String> {
+    let details = RpcStatus::decode(status.details()).ok()?.details;
+    let info = details.iter().find(|any| any.type_url == ERROR_INFO)?;
+    ErrorInfo::decode(info.value.as_slice()).ok()?.metadata.remove(REQUEST_ID)
+}
+
 /// The error that a status of ours stands for; `None` when it carries no reason that we know.
 #[must_use]
 pub fn from_status(status: &Status) -> Option<Error> {
@@ -195,6 +221,17 @@ mod tests {
         to_status(&error).add_header(&mut headers).expect("headers");
         let status = Status::from_header_map(&headers).expect("status");
         assert_eq!(from_status(&status), Some(error));
+    }
+
+    #[test]
+    fn the_id_of_the_request_stands_beside_the_error() {
+        let status = to_status(&full(Code::DiskFull));
+        assert_eq!(request_id_of(&status), None);
+        let named = with_request_id(&status, "web/17");
+        assert_eq!(request_id_of(&named).as_deref(), Some("web/17"));
+        assert_eq!((named.code(), from_status(&named)), (status.code(), Some(full(Code::DiskFull))));
+        let theirs = with_request_id(&Status::internal("no details"), "web/17");
+        assert_eq!((theirs.code(), request_id_of(&theirs)), (tonic::Code::Internal, None));
     }
 
     #[test]

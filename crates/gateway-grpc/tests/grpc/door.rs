@@ -6,7 +6,10 @@ use prost::Message as _;
 use punctual_broker_api::{Access, Code, Limits};
 use punctual_client::{Broker as _, Client, ClientConfig};
 use punctual_gateway_grpc::limits::{RECEIVE_BYTES_DEFAULT, REQUEST_OVERHEAD_BYTES_MAX, RETRY_AFTER_MS};
-use punctual_proto::v1::{NewMessage, PublishRequest, broker_client::BrokerClient};
+use punctual_proto::{
+    status::request_id_of,
+    v1::{NewMessage, PublishRequest, broker_client::BrokerClient},
+};
 use tokio_stream::StreamExt as _;
 use tonic::{
     Request, Status,
@@ -41,6 +44,25 @@ async fn without_a_known_token_only_the_health_is_told() {
     }
     let check = HealthCheckRequest { service: String::new() };
     HealthClient::new(served.channel().await).check(check).await.expect("told to anyone");
+    served.close().await;
+}
+
+#[tokio::test]
+async fn an_error_names_the_request_that_it_answers() {
+    let (_broker, served, _client) = real().await;
+    let mut raw = served.raw().await;
+    let ask = |id: Option<&str>| {
+        let mut request = Request::new(PublishRequest { topic: "a/b".to_owned(), ..PublishRequest::default() });
+        id.map(|id| request.metadata_mut().insert("x-request-id", id.parse().expect("metadata")));
+        request
+    };
+    let status = raw.publish(ask(Some("web/17"))).await.expect_err("refused");
+    assert_eq!(request_id_of(&status).as_deref(), Some("web/17"));
+    assert_eq!(status.metadata().get("x-request-id").and_then(|id| id.to_str().ok()), Some("web/17"));
+    for not_an_id in [None, Some("a b"), Some("\"")] {
+        let made = request_id_of(&raw.publish(ask(not_an_id)).await.expect_err("refused"));
+        assert_eq!(made.map(|id| id.len()), Some(16), "{not_an_id:?}");
+    }
     served.close().await;
 }
 
@@ -122,7 +144,7 @@ async fn faults_below_the_calls_carry_a_code_as_all_others_do() {
     let cut = Bytes::from_static(&[0x1a, 200]);
     for (path, bytes, status, code) in [
         ("/punctual.v1.Broker/Dance", Bytes::new(), tonic::Code::Unimplemented, Code::RouteNotFound),
-        ("/punctual.v1.Messages/Commit", Bytes::new(), tonic::Code::Unimplemented, Code::RouteNotFound),
+        ("/punctual.v1.Messages/Juggle", Bytes::new(), tonic::Code::Unimplemented, Code::RouteNotFound),
         ("/elsewhere.Service/Call", Bytes::new(), tonic::Code::Unimplemented, Code::RouteNotFound),
         (publish, too_large, tonic::Code::OutOfRange, Code::BatchTooLarge),
         (publish, no_text, tonic::Code::InvalidArgument, Code::MalformedRequest),
