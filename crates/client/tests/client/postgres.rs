@@ -14,7 +14,7 @@ use crate::support::{
 fn server() -> Option<Arc<Postgres>> {
     let server = Postgres::start();
     if server.is_none() {
-        println!("PostgreSQL is not installed: nothing was tried");
+        eprintln!("PostgreSQL is not installed: nothing was tried");
     }
     server
 }

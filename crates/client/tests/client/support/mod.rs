@@ -73,7 +73,7 @@ pub(crate) fn text(delivery: &Delivery) -> String {
 /// Tells a test what a handler does.
 pub(crate) fn reports<T: Send + 'static>() -> (impl Fn(T) + Clone + Send + Sync + 'static, Reports<T>) {
     let (tell, told) = mpsc::channel(1000);
-    (move |report| tell.try_send(report).ok().expect("room for a report"), Reports(told))
+    (move |report| tell.try_send(report).expect("room for a report"), Reports(told))
 }
 
 pub(crate) struct Reports<T>(mpsc::Receiver<T>);
