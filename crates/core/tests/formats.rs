@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use punctual_core::{
     Due, HandleHash, OnKeyConflict, PartitionId, PublishItem, Transfer, TransferItem, TransferSource,
     format::{
-        DeadLetter, ExpiryMark, FormatError, MessageRecord, Prepared, StateKey, failure::Failure,
+        DeadLetter, ExpiryMark, FormatError, LetterSource, MessageRecord, Prepared, StateKey, failure::Failure,
         partition_totals::PartitionTotals, reader_state, reader_state::ReaderState, shard_meta::ShardMeta,
         subscription_totals::SubscriptionTotals, timeline_state::TimelineState, transfer,
     },
@@ -103,6 +103,10 @@ fn a_message_with_everything_keeps_its_bytes() {
             attempts: 0x0203,
             first_delivered_at: Some(time(0x0304)),
             last_error: Some("e".into()),
+            from: Some(LetterSource {
+                partition: PartitionId { topic: TopicNumber(0x0102_0304), partition: PartitionNumber(0x0506) },
+                subscription: SubscriptionNumber(0x0708_090a),
+            }),
         }),
         prepared: Some(Prepared { timeout: DelayMs::from_ms(0x0506), max_checks: 7, checks: 8 }),
         ..MessageRecord::new(message(), time(1), Bytes::from(vec![0xab; 200]))
@@ -112,6 +116,7 @@ fn a_message_with_everything_keeps_its_bytes() {
         [b"\x01", MESSAGE, b"\x02\x01\x01\x03\x02\x0b\x0a\x04\x01k\x05\x02dd\x06\x01o\x07\x00", headers].concat();
     bytes.extend_from_slice(b"\x09\x08\0\0\0\0\0\0\0\0\x0a\x01\x03\x0b\x02\x01\x02\x0c\x02no");
     bytes.extend_from_slice(b"\x0d\x01\x02\x0e\x01t\x0f\x01s\x11\x02\x02\x03\x12\x02\x03\x04\x13\x01e");
+    bytes.extend_from_slice(b"\x17\x0a\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a");
     bytes.extend_from_slice(b"\x14\x01\x08\x15\x08\0\0\0\0\0\0\x05\x06\x16\x01\x07");
     bytes.extend_from_slice(b"\x10\xc8\x01");
     bytes.extend_from_slice(&[0xab; 200]);

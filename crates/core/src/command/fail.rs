@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Facts,
-    format::{DeadLetter, MessageRecord, StateKey},
+    format::{DeadLetter, LetterSource, MessageRecord, StateKey},
     state::{Lease, LeaseEnd, Parked, PartitionId, Shard, TransferItem},
 };
 
@@ -153,6 +153,7 @@ impl Shard {
             attempts: letter.attempts,
             first_delivered_at: letter.first_delivered_at,
             last_error: letter.error.map(str::to_owned).or(record.last_error.take()),
+            from: Some(LetterSource { partition, subscription: number }),
         });
         // Where it lies now it starts over: its readers there count their own attempts, and it waits for
         // them without a time of its own.

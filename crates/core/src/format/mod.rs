@@ -14,7 +14,7 @@ pub mod timeline_state;
 pub mod transfer;
 
 pub use expiry_mark::ExpiryMark;
-pub use record::{DeadLetter, MessageRecord, Prepared};
+pub use record::{DeadLetter, LetterSource, MessageRecord, Prepared};
 pub use state_key::StateKey;
 
 /// Stored bytes that are not what this version writes.

@@ -3,12 +3,13 @@
 //! The body comes last and is shared with the stored bytes when read, not copied.
 
 use bytes::Bytes;
-use punctual_types::{DelayMs, MessageRef, Time};
+use punctual_types::{DelayMs, MessageRef, PartitionNumber, SubscriptionNumber, Time, TopicNumber};
 
 use super::{
     FormatError,
     fields::{FieldReader, FieldWriter, field_len},
 };
+use crate::state::PartitionId;
 
 const WHAT: &str = "message";
 const VERSION: u8 = 1;
@@ -36,6 +37,7 @@ const DEAD_LAST_ERROR: u8 = 19;
 const CHECKS: u8 = 20;
 const PREPARE_TIMEOUT: u8 = 21;
 const CHECKS_MAX: u8 = 22;
+const DEAD_FROM: u8 = 23;
 
 /// Where a message that lies in a dead-letter topic failed. The reason is `core`'s number for it: 1 attempts exhausted, 2 expired.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -52,6 +54,35 @@ pub struct DeadLetter {
     pub first_delivered_at: Option<Time>,
     /// The error text of the last failure that had one.
     pub last_error: Option<String>,
+    /// The same by number, which a topic or subscription that is made again does not have.
+    pub from: Option<LetterSource>,
+}
+
+/// Which subscription gave a message up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LetterSource {
+    /// On which partition.
+    pub partition: PartitionId,
+    /// Which.
+    pub subscription: SubscriptionNumber,
+}
+
+impl LetterSource {
+    const BYTES: usize = 4 + 2 + 4;
+
+    fn to_bytes(self) -> [u8; Self::BYTES] {
+        let [a, b, c, d] = self.partition.topic.0.to_be_bytes();
+        let [e, f] = self.partition.partition.0.to_be_bytes();
+        let [g, h, i, j] = self.subscription.0.to_be_bytes();
+        [a, b, c, d, e, f, g, h, i, j]
+    }
+
+    fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        let [a, b, c, d, e, f, g, h, i, j] = *<&[u8; Self::BYTES]>::try_from(bytes).ok()?;
+        let topic = TopicNumber(u32::from_be_bytes([a, b, c, d]));
+        let partition = PartitionId { topic, partition: PartitionNumber(u16::from_be_bytes([e, f])) };
+        Some(Self { partition, subscription: SubscriptionNumber(u32::from_be_bytes([g, h, i, j])) })
+    }
 }
 
 impl DeadLetter {
@@ -172,6 +203,9 @@ impl MessageRecord {
             out.number(DEAD_ATTEMPTS, dead.attempts.into());
             out.number(DEAD_FIRST_DELIVERED_AT, dead.first_delivered_at.map_or(0, Time::unix_ms));
             out.text(DEAD_LAST_ERROR, dead.last_error.as_deref());
+            if let Some(from) = dead.from {
+                out.bytes(DEAD_FROM, &from.to_bytes());
+            }
         }
         if let Some(prepared) = &self.prepared {
             out.number(CHECKS, prepared.checks.into());
@@ -235,6 +269,10 @@ impl MessageRecord {
             DEAD_ATTEMPTS => self.dead().attempts = u32::try_from(fields.as_number(value)?).map_err(|_| narrow())?,
             DEAD_FIRST_DELIVERED_AT => self.dead().first_delivered_at = Some(fields.as_time(value)?),
             DEAD_LAST_ERROR => self.dead().last_error = Some(fields.as_text(value)?),
+            DEAD_FROM => {
+                let broken = || FormatError::new(WHAT, "has a source of another length");
+                self.dead().from = Some(LetterSource::from_bytes(value).ok_or_else(broken)?);
+            }
             CHECKS => self.prepared().checks = u32::try_from(fields.as_number(value)?).map_err(|_| narrow())?,
             PREPARE_TIMEOUT => self.prepared().timeout = DelayMs::from_ms(fields.as_number(value)?),
             CHECKS_MAX => self.prepared().max_checks = u32::try_from(fields.as_number(value)?).map_err(|_| narrow())?,
