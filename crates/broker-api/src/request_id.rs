@@ -15,20 +15,10 @@ pub struct RequestIds {
 }
 
 impl RequestIds {
-    /// Ids that follow from a seed.
+    /// Ids that follow from a seed, which should be another in every process.
     #[must_use]
     pub const fn seeded(seed: u64) -> Self {
         Self { seed, made: AtomicU64::new(0) }
-    }
-
-    /// Ids of this process.
-    #[allow(
-        clippy::disallowed_methods,
-        reason = "names log lines only and decides nothing; a seed that could not be had is as good as any"
-    )]
-    #[must_use]
-    pub fn of_process() -> Self {
-        Self::seeded(getrandom::u64().unwrap_or_default())
     }
 
     /// The request's own id when it is one that may stand in logs and headers, else a new one.

@@ -25,6 +25,7 @@ use crate::{
     fault,
     memory::Memory,
     metrics::GrpcMetrics,
+    seed,
 };
 
 /// The service around all services.
@@ -39,7 +40,7 @@ pub(crate) struct Door<S> {
 
 impl<S> Door<S> {
     pub(crate) fn new(inner: S, access: Access, metrics: GrpcMetrics, memory: Memory) -> Self {
-        let request_ids = Arc::new(RequestIds::of_process());
+        let request_ids = Arc::new(seed::request_ids());
         Self { inner, access: Arc::new(access), metrics, memory, request_ids }
     }
 

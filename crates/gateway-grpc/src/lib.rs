@@ -23,6 +23,7 @@ mod messages;
 mod metrics;
 mod publish;
 mod schedules;
+mod seed;
 mod subscribe;
 
 pub use gateway::GrpcGateway;

@@ -11,7 +11,7 @@ use axum::{Router, body::Body, http::Response};
 use futures_util::future::BoxFuture;
 use hyper::{Request, body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use punctual_broker_api::{Code, Error, RequestIds};
+use punctual_broker_api::{Code, Error};
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::TcpStream,
@@ -20,7 +20,7 @@ use tokio::{
 };
 use tower_service::Service;
 
-use crate::{limits, refusal::Refusal, stall::StallGuard};
+use crate::{limits, refusal::Refusal, seed, stall::StallGuard};
 
 /// Serves a connection until either side ends it, or the door stops and it has nothing to answer.
 pub(crate) async fn serve(stream: TcpStream, router: Router, stopping: watch::Receiver<bool>) {
@@ -79,7 +79,7 @@ pub(crate) async fn refuse(mut stream: TcpStream) {
     let error = Error::new(Code::TooManyConnections, "the broker has as many connections as it may")
         .with_hint("close connections that are not needed, and use one for many requests")
         .with_retry_after_ms(1000);
-    let request_id = RequestIds::of_process().of(None);
+    let request_id = seed::request_ids().of(None);
     let Ok(body) = serde_json::to_string(&Refusal::new(&error, &request_id)) else { return };
     let head = format!(
         "HTTP/1.1 429 Too Many Requests\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\

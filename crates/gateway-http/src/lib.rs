@@ -27,6 +27,7 @@ mod path;
 mod query;
 mod refusal;
 mod schedule_settings;
+mod seed;
 mod server;
 mod settings;
 mod stall;

@@ -8,7 +8,7 @@ use std::{
 };
 
 use axum::Router;
-use punctual_broker_api::{Access, Broker, RequestIds};
+use punctual_broker_api::{Access, Broker};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore, watch},
@@ -23,6 +23,7 @@ use crate::{
     limits,
     metrics::HttpMetrics,
     origin::Origins,
+    seed,
 };
 
 /// The HTTP door of a broker.
@@ -70,7 +71,7 @@ impl HttpGateway {
             access: self.access,
             metrics_page: self.metrics_page,
             bodies: Bodies::new(self.metrics.body_bytes.clone()),
-            request_ids: RequestIds::of_process(),
+            request_ids: seed::request_ids(),
             metrics: self.metrics.clone(),
             stop: stopping.clone(),
         });

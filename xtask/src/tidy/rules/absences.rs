@@ -63,7 +63,8 @@ const BANS: &[Ban] = &[
         homes: &[
             ("crates/broker/src/random.rs", "is the one place that rolls the broker's dice"),
             ("cli/src/random.rs", "names runs and seeds loads, outside the broker"),
-            ("crates/gateway-http/src/request_id.rs", "a request id names a line of the log and decides nothing"),
+            ("crates/gateway-http/src/seed.rs", "a request id names a line of the log and decides nothing"),
+            ("crates/gateway-grpc/src/seed.rs", "a request id names a line of the log and decides nothing"),
         ],
         reason: "random bits enter at one place and are handed down, so that a run can be replayed from its seed",
     },
