@@ -63,10 +63,25 @@ impl Inner {
         let topic = self.catalog().topic(&request.topic)?;
         let query = query_of(&topic, &request);
         let from = request.cursor.as_ref().map(|cursor| read_message(&self.hash, &query, cursor)).transpose()?;
-        let (after, to) = bounds(request.range);
+        let lines = self.all_lines(&topic).await?;
+        let (found, last) = self.page_ahead(&topic, lines, bounds(request.range), from, request.limit).await?;
+        let next_cursor = last.map(|last| after_message(&self.hash, &query, last));
+        let items = found.into_iter().filter_map(|record| self.view_if_meant(record, &request)).collect();
+        Ok(Page { items, next_cursor })
+    }
+
+    /// A page of what lies ahead of some lines of a topic, over all of them in due order, and where it
+    /// ended if there may be more.
+    pub(super) async fn page_ahead(
+        &self,
+        topic: &Topic,
+        lines: Vec<(TimelineId, Position)>,
+        (after, to): (Position, Position),
+        from: Option<After>,
+        limit: u32,
+    ) -> Result<(Vec<Record>, Option<After>), Error> {
         let mut found: Vec<(After, Record)> = Vec::new();
         let mut horizon = None;
-        let lines = self.all_lines(&topic).await?;
         // All timelines together read about a page's bytes, and each something.
         let share = PAGE_BYTES_MAX / (lines.len() as u64).max(1);
         for (timeline, line) in lines {
@@ -75,9 +90,9 @@ impl Inner {
             if start >= to {
                 continue;
             }
-            let (limit, bytes_max) = (request.limit, share.max(1));
+            let bytes_max = share.max(1);
             let read = Read::Window { timeline, after: start, to, limit, bytes_max, values: true };
-            let Some(ReadReply::Records(records)) = self.read_beside(&topic, partition, read).await? else { continue };
+            let Some(ReadReply::Records(records)) = self.read_beside(topic, partition, read).await? else { continue };
             let ended_early = !records.is_empty();
             let place =
                 |position: Position| After { due: position.due, partition: partition.partition, seq: position.seq };
@@ -92,17 +107,15 @@ impl Inner {
             }
             found.extend(records.into_iter().map(|record| (place(record.position), record)));
         }
-        self.barrier(&topic).await?;
+        self.barrier(topic).await?;
         found.sort_by_key(|(place, _)| *place);
         if let Some(horizon) = horizon {
             found.retain(|(place, _)| *place <= horizon);
         }
-        let more = horizon.is_some() || found.len() > request.limit as usize;
-        found.truncate(request.limit as usize);
+        let more = horizon.is_some() || found.len() > limit as usize;
+        found.truncate(limit as usize);
         let last = found.last().map(|(place, _)| *place).filter(|_| more);
-        let next_cursor = last.map(|last| after_message(&self.hash, &query, last));
-        let items = found.into_iter().filter_map(|(_, record)| self.view_if_meant(record, &request)).collect();
-        Ok(Page { items, next_cursor })
+        Ok((found.into_iter().map(|(_, record)| record).collect(), last))
     }
 
     fn view_if_meant(&self, record: Record, request: &ListRequest) -> Option<MessageView> {
