@@ -22,7 +22,8 @@ pub(crate) const FEED_BYTES_MAX: usize = 8 << 20;
 pub(crate) const READY_BYTES_MAX: usize = 8 << 20;
 /// Bytes of messages kept ready in memory by one worker.
 pub(crate) const READY_BYTES_WORKER_MAX: usize = 64 << 20;
-/// Messages read ahead of what a consumer asked for.
+/// Messages read ahead of what a consumer asked for: not fewer than the core looks at in one lease
+/// command when it may pass some over, or those would be read again and again.
 pub(crate) const READ_AHEAD: u32 = 128;
 /// Bytes read ahead of what a consumer asked for.
 pub(crate) const READ_AHEAD_BYTES: u64 = 1 << 20;

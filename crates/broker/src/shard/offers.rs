@@ -103,7 +103,7 @@ fn takes_more(waiter: &Waiter) -> bool {
 /// A wider window to read in place of one for a consumer, so that the next is answered from memory.
 pub(super) fn widen(read: &Read) -> Option<Read> {
     match *read {
-        Read::Window { timeline, after, to, limit, bytes_max, values: true } if limit < READ_AHEAD => {
+        Read::Window { timeline, after, to, limit, bytes_max, values: true } if limit <= READ_AHEAD => {
             Some(Read::Window {
                 timeline,
                 after,
