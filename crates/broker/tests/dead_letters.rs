@@ -2,7 +2,9 @@
 
 mod support;
 
-use punctual_broker_api::{Broker as _, Code, NackOutcome, Patch, RetryPatch, SubscriptionPatch, TopicPatch};
+use punctual_broker_api::{
+    Broker as _, Code, NackOutcome, NackRequest, Patch, RetryPatch, SubscriptionPatch, TopicPatch,
+};
 use support::*;
 
 fn dead_to(name: &str) -> SubscriptionPatch {
@@ -106,5 +108,31 @@ fn dead_letters_do_not_go_round_by_themselves() {
             rig.broker.release(sub(to), vec![waiting.receipt]).await.expect("released");
             assert!(stats.0 + stats.1 <= 4);
         }
+    });
+}
+
+/// As `shard/limits.rs` has it.
+const TRANSFERS_MAX: usize = 1000;
+
+#[test]
+fn more_letters_than_go_at_once_all_arrive_in_their_order() {
+    run(async {
+        let rig = Rig::new().await;
+        topics(&rig, &["far"]).await;
+        rig.broker.put_subscription(sub("t/s"), dead_to("far")).await.expect("made");
+        rig.broker.put_subscription(sub("far/watch"), SubscriptionPatch::default()).await.expect("made");
+        let sent: Vec<String> = (0..=TRANSFERS_MAX).map(|number| number.to_string()).collect();
+        rig.broker.publish(topic("t"), sent.iter().map(|body| message(body)).collect()).await.expect("published");
+        let mut receipts = Vec::new();
+        while receipts.len() < sent.len() {
+            receipts.extend(rig.receive("t/s", 1000).await.into_iter().map(|delivery| delivery.receipt));
+        }
+        let request = NackRequest { receipts, delay: None, error: None };
+        let outcomes = rig.broker.nack(sub("t/s"), request).await.expect("answered");
+        assert!(outcomes.iter().all(|outcome| *outcome == NackOutcome::DeadLettered));
+        rig.advance(ms(0)).await;
+        let mut arrived = rig.receive("far/watch", 1000).await;
+        arrived.extend(rig.receive("far/watch", 1000).await);
+        assert_eq!(bodies(&arrived), sent);
     });
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, PoisonError, RwLockWriteGuard};
 
 use bytes::Bytes;
 use punctual_broker_api::{Code, Error};
-use punctual_core::{Answer, Command};
+use punctual_core::{Answer, Command, PartitionId, PublishItem};
 use punctual_types::{ShardNumber, SubscriptionNumber, TopicNumber};
 
 use super::{Inner, open::start_of};
@@ -40,7 +40,17 @@ impl Inner {
 
     /// Keeps pieces of the catalog; durable when this returns.
     pub(super) async fn keep(&self, pieces: Vec<(Bytes, Option<Bytes>)>) -> Result<(), Error> {
-        self.shards.ask(HOME, Command::Keep { pieces, publishes: Vec::new() }, AnswerWhen::Durable).await.map(drop)
+        self.keep_with(pieces, Vec::new()).await
+    }
+
+    /// Keeps pieces of the catalog and publishes messages, both or neither and once: each message goes
+    /// to its partition's shard as a transfer, and may arrive a moment after this returns.
+    pub(super) async fn keep_with(
+        &self,
+        pieces: Vec<(Bytes, Option<Bytes>)>,
+        publishes: Vec<(ShardNumber, PartitionId, PublishItem)>,
+    ) -> Result<(), Error> {
+        self.shards.ask(HOME, Command::Keep { pieces, publishes }, AnswerWhen::Durable).await.map(drop)
     }
 
     /// The next topic number. Taken for good, whether or not the change succeeds.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use bytes::Bytes;
 use punctual_broker_api::{Error, NewMessage, SchedulePath, ScheduleRun, TopicPath, time_text::format_time};
-use punctual_core::{Command, Due, PartitionId, PublishItem};
+use punctual_core::{Due, PartitionId, PublishItem};
 use punctual_types::{ShardNumber, Time, limits};
 use tokio::{sync::Notify, task::AbortHandle};
 
@@ -21,7 +21,6 @@ use crate::{
     catalog::Schedule,
     clock::Clock,
     schedule::{LOOKED_AWAY_MAX, Moment, Step},
-    shard::AnswerWhen,
 };
 
 /// A message on its way to its partition.
@@ -184,7 +183,7 @@ impl Inner {
                 self.add_runs(&mut batch, &schedule, step, moment.now);
             }
         }
-        self.publish_with(batch.pieces, batch.runs).await?;
+        self.keep_with(batch.pieces, batch.runs).await?;
         let mut catalog = self.catalog_mut();
         for schedule in batch.changed {
             catalog.schedules.put(schedule);
@@ -224,15 +223,6 @@ impl Inner {
         self.check_disk(message_bytes(&message))?;
         let partition = self.partition_of(&topic, &message);
         Ok((topic.shard(partition, self.store.shards()), partition, item_of(message, Due::Now)))
-    }
-
-    /// Keeps pieces of the catalog together with runs that are published.
-    pub(super) async fn publish_with(&self, pieces: Vec<(Bytes, Option<Bytes>)>, runs: Vec<Run>) -> Result<(), Error> {
-        for (shard, partition, item) in runs {
-            let command = Command::Publish { partition, items: vec![item], max_delay: None };
-            self.shards.ask(shard, command, AnswerWhen::Durable).await?;
-        }
-        self.keep(pieces).await
     }
 }
 

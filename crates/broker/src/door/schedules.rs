@@ -174,7 +174,7 @@ impl Inner {
             let run = inner.run_of(&schedule, now)?;
             let last = ScheduleRun { nominal_time: now, published_at: Some(now), id: None, error: None };
             let schedule = schedule.after(1, Time::ZERO, Some(last));
-            inner.publish_with(vec![schedule.kept_state()], vec![run]).await?;
+            inner.keep_with(vec![schedule.kept_state()], vec![run]).await?;
             Ok(inner.now_scheduled(schedule, now))
         })
         .await

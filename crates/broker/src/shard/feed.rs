@@ -245,7 +245,7 @@ fn tell(shards: &Shards, shard: ShardNumber, request: Request) {
     {
         let sender = shards.sender(shard);
         runtime.spawn(async move {
-            let _ = sender.send(request).await;
+            let _ = sender.send(*request).await;
         });
     }
 }

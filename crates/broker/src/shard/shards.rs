@@ -157,9 +157,9 @@ impl Shards {
     }
 
     /// Sends a request if there is room; gives it back if not.
-    pub(crate) fn try_send(&self, shard: ShardNumber, request: Request) -> Result<(), Request> {
+    pub(crate) fn try_send(&self, shard: ShardNumber, request: Request) -> Result<(), Box<Request>> {
         self.inbox(shard).try_send(request).map_err(|error| match error {
-            mpsc::error::TrySendError::Full(request) | mpsc::error::TrySendError::Closed(request) => request,
+            mpsc::error::TrySendError::Full(request) | mpsc::error::TrySendError::Closed(request) => Box::new(request),
         })
     }
 
