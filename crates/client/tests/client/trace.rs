@@ -1,13 +1,8 @@
-//! Traces that cross the broker, and the spans that tell of them.
+//! Traces that cross the broker.
 
-use std::{
-    convert::Infallible,
-    io,
-    sync::{Arc, Mutex},
-};
+use std::sync::Arc;
 
-use punctual_client::{Leased, Producer, TraceContext, Worker, api::*, current_trace, topic};
-use tracing_subscriber::fmt::format::FmtSpan;
+use punctual_client::{Leased, Producer, TraceContext, api::*, current_trace, topic};
 
 use crate::support::{Door, closing, embedded, end_of, message, orders, receive, reports};
 
@@ -75,70 +70,5 @@ async fn a_trace_is_not_why_a_message_with_many_headers_is_refused() {
         let headers: Vec<_> = (0..own).map(|n| (format!("h{n}"), "v".to_owned())).collect();
         orders.publish(NewMessage { headers, ..message("full") }).await.expect("accepted");
         assert_eq!(receive(&broker, &closing(), 1).await[0].headers.len(), carried);
-    }
-}
-
-/// What a subscriber wrote.
-#[derive(Clone, Default)]
-struct Page(Arc<Mutex<Vec<u8>>>);
-
-impl io::Write for Page {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0.lock().expect("no panic under the lock").write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-#[tokio::test]
-async fn spans_name_the_trace_and_where_in_it_they_are() {
-    let page = Page::default();
-    let writer = page.clone();
-    let subscriber = tracing_subscriber::fmt()
-        .with_writer(move || writer.clone())
-        .with_span_events(FmtSpan::CLOSE)
-        .with_ansi(false)
-        .finish();
-    // Everything runs on the thread of this test but the broker itself.
-    let _guard = tracing::subscriber::set_default(subscriber);
-    let broker = embedded().await;
-    Producer::new(Arc::clone(&broker), orders()).traces(request).publish(message("a")).await.expect("accepted");
-    let (report, mut handled) = reports();
-    let worker = Worker::new(Arc::clone(&broker), closing());
-    let stopper = worker.stopper();
-    let running = tokio::spawn(worker.run(move |leased: Leased| {
-        report((leased.id.clone(), leased.headers[0].1.clone(), leased.trace().cloned()));
-        async { Ok::<_, Infallible>(()) }
-    }));
-    let (id, carried, trace) = handled.next().await;
-    stopper.stop();
-    end_of(running).await.expect("stopped");
-    let (carried, trace) = (TraceContext::parse(&carried, None).expect("a context"), trace.expect("a trace"));
-    let page = String::from_utf8(page.0.lock().expect("no panic under the lock").clone()).expect("text");
-    let line_with = |start: &str| {
-        page.lines().find(|line| line.contains(start)).unwrap_or_else(|| panic!("no {start} in {page}")).to_owned()
-    };
-    let publish = line_with("publish{");
-    for field in [
-        "topic=orders".to_owned(),
-        "messages=1".to_owned(),
-        r#"trace_id="0af7651916cd43dd8448eb211c80319c""#.to_owned(),
-        r#"parent_id="b7ad6b7169203331""#.to_owned(),
-        format!("span_id=\"{}\"", carried.span_id()),
-    ] {
-        assert!(publish.contains(&field), "{field} in {publish}");
-    }
-    let handle = line_with("handle{");
-    for field in [
-        "topic=orders subscription=closing".to_owned(),
-        format!("message_id={id} attempt=1"),
-        r#"trace_id="0af7651916cd43dd8448eb211c80319c""#.to_owned(),
-        format!("parent_id=\"{}\"", carried.span_id()),
-        format!("span_id=\"{}\"", trace.span_id()),
-        r#"outcome="acked""#.to_owned(),
-    ] {
-        assert!(handle.contains(&field), "{field} in {handle}");
     }
 }
