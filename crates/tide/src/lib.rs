@@ -12,6 +12,7 @@ pub mod limits;
 mod options;
 mod run;
 mod shard;
+mod shared;
 mod store;
 mod syncer;
 pub mod vfs;

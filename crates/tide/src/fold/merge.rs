@@ -16,7 +16,7 @@ use super::{manifest::Manifest, named};
 use crate::{
     limits::RUN_BYTES_MAX,
     run::{Removed, Run, RunWriter, Slice},
-    store::Shared,
+    shared::Shared,
     wheel::Span,
 };
 

@@ -31,7 +31,7 @@ use crate::{
     kept::{Kept, Place},
     limits::FOLD_CHUNK,
     run::{Run, RunNumber, RunWriter},
-    store::Shared,
+    shared::Shared,
     vfs::{Vfs, is_full},
     wheel::Entry,
 };
