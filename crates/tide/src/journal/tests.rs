@@ -214,6 +214,31 @@ fn a_mark_tells_damage_of_the_last_batches_before_a_clean_close() {
 }
 
 #[test]
+fn a_frame_that_does_not_continue_the_chain_is_not_taken() {
+    // The same numbers and lengths in the same place, of another past.
+    let bytes_of = |filling: u8| {
+        let disk = SimulatedDisk::default();
+        let (journal, _) = opened(&disk, SIZES);
+        for _ in 1..=5 {
+            journal.append(ShardNumber(0), Draft::with(|to| to.resize(to.len() + 64, filling))).expect("written");
+        }
+        disk.contents(&SegmentNumber(1).file_name()).expect("there")
+    };
+    let (mut bytes, other) = (bytes_of(1), bytes_of(2));
+    let third = SEGMENT_HEADER_BYTES + 2 * frame_bytes(64)..SEGMENT_HEADER_BYTES + 3 * frame_bytes(64);
+    bytes[third.clone()].copy_from_slice(&other[third]);
+    let disk = SimulatedDisk::default();
+    disk.replace(&SegmentNumber(1).file_name(), bytes);
+    let vfs: Arc<dyn Vfs> = Arc::new(disk);
+    let mut found = Vec::new();
+    let recovery = Recovery::open(&vfs, SECRET, SIZES, Start::default(), &mut |batch| {
+        found.push(batch.payload.to_vec());
+        Ok(())
+    });
+    assert_eq!((found, recovery.expect("opens").batches), (vec![vec![1; 64]; 2], 2));
+}
+
+#[test]
 fn a_segment_that_is_gone_is_refused() {
     let disk = SimulatedDisk::default();
     let (journal, _) = opened(&disk, SMALL);

@@ -70,6 +70,10 @@ fn entries_on_every_level_edge_come_out_in_order_and_none_a_millisecond_early() 
             assert_eq!(wheel.count(Span { after: Position::MIN, to }), due_by_then as u64, "counted up to {due}");
             let just_before = Position::before(at(*due, 0).due);
             assert_eq!(wheel.count(Span { after: just_before, to }), crowd, "due at {due}");
+            // From the middle of a millisecond on, which may be the first of a slot that is counted whole.
+            let middle = all[due_by_then - 1 - crowd as usize / 2];
+            let behind = Span { after: middle, to: Position::MAX };
+            assert_eq!(wheel.count(behind), (all.len() - due_by_then) as u64 + crowd / 2, "behind the middle of {due}");
         }
     }
 }

@@ -186,6 +186,26 @@ fn a_full_disk_stops_it_and_room_lets_it_start_again() {
 }
 
 #[test]
+fn what_a_killed_process_had_not_synced_is_safe_before_a_start_believes_it() {
+    for seed in 0..20 {
+        let disk = SimulatedDisk::default();
+        let store = open(&disk).expect("made");
+        let door = store.shard(ShardNumber(0)).expect("a shard");
+        let commits: Vec<_> = (1..=3).map(|n| wait(door.commit(batch(0, n))).expect("written")).collect();
+        disk.kill();
+        drop((door, store));
+        let store = open(&disk).expect("opens");
+        let door = store.shard(ShardNumber(0)).expect("a shard");
+        // Answered at once, so it rests on what the start has done.
+        assert_eq!(wait(door.durable(commits[2])).expect("durable").commit(), commits[2]);
+        disk.cut_power();
+        drop((door, store));
+        disk.crash(seed);
+        assert_eq!(batches(&open(&disk).expect("opens"), 0), 3, "seed {seed}");
+    }
+}
+
+#[test]
 fn a_floor_and_its_offset_survive_with_what_lies_above_them() {
     let disk = SimulatedDisk::default();
     let store = open(&disk).expect("made");

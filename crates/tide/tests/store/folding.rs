@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
 };
@@ -222,6 +222,86 @@ fn a_store_folds_by_itself() {
     });
     assert!(is_folded);
     assert_eq!(everything(&door), sorted((1..=400).map(position)));
+}
+
+#[test]
+fn what_is_removed_while_its_run_is_written_stays_removed() {
+    for kind in ["fold", "merge"] {
+        let disk = SimulatedDisk::default();
+        let (store, door) = open(&disk);
+        let all = sorted((1..=100).map(position));
+        commit(&door, all.iter().copied().map(insert).collect());
+        if kind == "merge" {
+            // Two runs more, so that the third makes a merge due.
+            fold(&store, &door);
+            commit(&door, vec![insert(at(200_001, 101))]);
+            fold(&store, &door);
+            commit(&door, vec![insert(at(200_002, 102))]);
+        }
+        let interrupted = door.clone();
+        let (position, after, to) = (all[10], all[19], all[29]);
+        let mark = Mark { offset: Offset(5), position: all[4] };
+        disk.interrupt("run.", move || {
+            commit(
+                &interrupted,
+                vec![
+                    Write::Remove { timeline: TIMELINE, position },
+                    Write::RemoveRange { timeline: TIMELINE, after, to, seq_max: Seq(1_000) },
+                    Write::RaiseFloor { timeline: TIMELINE, mark },
+                ],
+            );
+        });
+        fold(&store, &door);
+        let mut left = [&all[5..10], &all[11..20], &all[30..]].concat();
+        if kind == "merge" {
+            left.extend([at(200_001, 101), at(200_002, 102)]);
+        }
+        assert_eq!(everything(&door), left, "{kind}");
+        for _ in 0..4 {
+            fold(&store, &door);
+            assert_eq!(everything(&door), left, "{kind}, and folds after");
+        }
+        drop((store, door));
+        let (_store, door) = open(&disk);
+        assert_eq!(everything(&door), left, "{kind}, and a start");
+    }
+}
+
+#[test]
+fn a_record_is_left_out_of_a_run_only_when_it_went_durably() {
+    let mut lost = 0;
+    for seed in 0..40 {
+        let disk = SimulatedDisk::default();
+        let (store, door) = open(&disk);
+        let all: Vec<Position> = (1..=100).map(position).collect();
+        commit(&door, all.iter().copied().map(insert).collect());
+        // Removed behind each sync, one after the other: also between a sync and the fold after it.
+        let (interrupted, next) = (door.clone(), AtomicUsize::new(0));
+        let targets = all.clone();
+        store.observe_syncs(Arc::new(move |_, _| {
+            let Some(removed) = targets.get(next.fetch_add(1, Ordering::Relaxed)).copied() else { return };
+            let (key, value) = (Bytes::from(removed.seq.to_string()), Some(Bytes::new()));
+            let remove = Write::Remove { timeline: TIMELINE, position: removed };
+            commit(&interrupted, vec![remove, Write::SetState { key, value }]);
+        }));
+        while store.figures().folds <= seed % 4 {
+            commit(&door, vec![Write::SetState { key: Bytes::from_static(b"k"), value: Some(vec![0; 900].into()) }]);
+            store.sync().expect("synced");
+        }
+        store.observe_syncs(Arc::new(|_, _| ()));
+        disk.cut_power();
+        drop((store, door));
+        disk.crash(seed);
+        let (_store, door) = open(&disk);
+        let mut removed = Vec::new();
+        // What was removed says so in the same batch.
+        door.load_state(&mut |key, _| removed.push(key)).expect("shown");
+        let is_removed = |position: &Position| removed.contains(&Bytes::from(position.seq.to_string()));
+        let left = sorted(all.iter().copied().filter(|position| !is_removed(position)));
+        assert_eq!(everything(&door), left, "seed {seed}");
+        lost += u64::from(left.len() < all.len());
+    }
+    assert!(lost > 10, "some were removed: {lost}");
 }
 
 #[test]

@@ -182,6 +182,11 @@ impl Disk {
             }
         }
         self.names.clone_from(&self.names_durable);
+        self.begin_life();
+    }
+
+    /// Ends all handles and locks.
+    pub(super) fn begin_life(&mut self) {
         self.locks.clear();
         self.fault = None;
         self.is_dead = false;

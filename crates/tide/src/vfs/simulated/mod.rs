@@ -18,7 +18,10 @@ use disk::{Change, Disk};
 
 /// A simulated disk with one directory. Clones are doors to the same disk.
 #[derive(Clone, Default)]
-pub struct SimulatedDisk(Arc<Mutex<Disk>>);
+pub struct SimulatedDisk(Arc<Mutex<Disk>>, Arc<Mutex<Option<Interruption>>>);
+
+/// What is done once, in the middle of whatever makes a file whose name begins so.
+type Interruption = (String, Box<dyn FnOnce() + Send>);
 
 /// What a simulated disk does at the k-th change from the time it is told (1 is the next). Changes
 /// are creations, writes, cuts, renames, removals and syncs.
@@ -54,6 +57,21 @@ impl SimulatedDisk {
         });
     }
 
+    /// Does something once, as soon as a file is made whose name begins so and before whoever makes it
+    /// goes on: what another thread might do just then.
+    pub fn interrupt(&self, name_begins: &str, interruption: impl FnOnce() + Send + 'static) {
+        *self.1.lock().unwrap_or_else(PoisonError::into_inner) = Some((name_begins.to_owned(), Box::new(interruption)));
+    }
+
+    fn interrupt_at(&self, name: &str) {
+        let mut planned = self.1.lock().unwrap_or_else(PoisonError::into_inner);
+        let interruption = planned.take_if(|(begins, _)| name.starts_with(&**begins));
+        drop(planned);
+        if let Some((_, interruption)) = interruption {
+            interruption();
+        }
+    }
+
     /// How many changes there were.
     #[must_use]
     pub fn changes(&self) -> u64 {
@@ -68,6 +86,11 @@ impl SimulatedDisk {
     /// The power goes: from now on nothing works until [`Self::crash`].
     pub fn cut_power(&self) {
         self.disk().is_dead = true;
+    }
+
+    /// The process dies and the disk lives on: what was written is there, synced or not.
+    pub fn kill(&self) {
+        self.disk().begin_life();
     }
 
     /// The power comes back: what was synced is there, and of everything else what the seed keeps.
@@ -129,7 +152,10 @@ impl Vfs for SimulatedDisk {
         let inode = disk.create(name);
         disk.change(inode, Change::Length(len));
         disk.end()?;
-        Ok(self.handle(inode, disk.life))
+        let life = disk.life;
+        drop(disk);
+        self.interrupt_at(name);
+        Ok(self.handle(inode, life))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
