@@ -1,84 +1,24 @@
 //! The oldest of the journal becomes runs, and nobody can tell.
 
 use std::{
-    collections::BTreeMap,
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        atomic::{AtomicUsize, Ordering},
     },
     thread,
 };
 
-use crate::on_disk::{SECRET, options};
-use bytes::Bytes;
-use punctual_store_api::{ShardStore, Store, testing::wait};
-use punctual_tide::{OpenOptions, Syncing, TideStore, limits, vfs::SimulatedDisk, vfs::Vfs};
-use punctual_types::{
-    Batch, Mark, Offset, PartitionNumber, Position, Read, ReadReply, Seq, ShardNumber, Time, TimelineId, TopicNumber,
-    Write,
+use crate::{
+    desk::{TIMELINE, at, commit, everything, fold, insert, open, position, read, sorted, value},
+    on_disk::{SECRET, options},
 };
-
-const TIMELINE: TimelineId = TimelineId::main(TopicNumber(1), PartitionNumber(0));
-
-fn open(disk: &SimulatedDisk) -> (Arc<TideStore>, Arc<dyn ShardStore>) {
-    let store = TideStore::open_on(Arc::new(disk.clone()), &options(1, Syncing::ByHand)).expect("opens");
-    let door = store.shard(ShardNumber(0)).expect("a shard");
-    (store, door)
-}
-
-fn at(due: u64, seq: u64) -> Position {
-    Position::new(Time::from_unix_ms(due).expect("in range"), Seq(seq))
-}
-
-/// A position for each sequence number: due in an order that looks like none.
-fn position(seq: u64) -> Position {
-    at(1_000 + seq * 7919 % 90_001, seq)
-}
-
-fn value(position: Position) -> Bytes {
-    Bytes::from(vec![position.seq.0 as u8; 40 + position.seq.0 as usize % 30])
-}
-
-fn insert(position: Position) -> Write {
-    Write::Insert { timeline: TIMELINE, position, record: value(position) }
-}
-
-fn commit(door: &Arc<dyn ShardStore>, writes: Vec<Write>) {
-    wait(door.commit(Batch { now: Time::ZERO, writes })).expect("written");
-}
-
-fn read(door: &Arc<dyn ShardStore>, read: Read) -> ReadReply {
-    wait(door.read(vec![read])).expect("answered").remove(0)
-}
-
-/// All positions, each with the record that belongs there.
-fn everything(door: &Arc<dyn ShardStore>) -> Vec<Position> {
-    let (after, to) = (Position::MIN, Position::MAX);
-    let window = Read::Window { timeline: TIMELINE, after, to, limit: u32::MAX, bytes_max: u64::MAX, values: true };
-    let ReadReply::Records(records) = read(door, window) else { panic!("records") };
-    records
-        .into_iter()
-        .map(|record| {
-            assert_eq!(record.value, value(record.position), "{:?}", record.position);
-            record.position
-        })
-        .collect()
-}
-
-fn sorted(positions: impl Iterator<Item = Position>) -> Vec<Position> {
-    let mut positions: Vec<Position> = positions.collect();
-    positions.sort_unstable();
-    positions
-}
-
-/// Commits until there was another fold.
-fn fold(store: &TideStore, door: &Arc<dyn ShardStore>) {
-    let before = store.figures().folds;
-    while store.figures().folds == before {
-        commit(door, vec![Write::SetState { key: Bytes::from_static(b"k"), value: Some(vec![0; 500].into()) }]);
-        store.sync().expect("synced");
-    }
-}
+use bytes::Bytes;
+use punctual_store_api::Store;
+use punctual_tide::{
+    OpenOptions, Syncing, TideStore, limits,
+    vfs::{SimulatedDisk, Vfs},
+};
+use punctual_types::{Mark, Offset, Position, Read, ReadReply, Seq, ShardNumber, Write};
 
 #[test]
 fn records_are_found_in_runs_and_what_was_removed_before_and_after_is_not() {
@@ -325,97 +265,4 @@ fn a_full_disk_ends_a_fold_and_not_the_store() {
     disk.set_capacity(u64::MAX);
     fold(&store, &door);
     assert_eq!(everything(&door), sorted((1..=seq).map(position)));
-}
-
-/// Commits so small that a segment is full every few of them, from several threads, beside folds: a
-/// fold finds commits that are in the journal and not yet in memory.
-#[test]
-fn folding_beside_many_writers_loses_nothing() {
-    const SHARDS: u16 = 4;
-    let disk = SimulatedDisk::default();
-    let options = OpenOptions { segment_bytes: 512, fold_bytes: 512, ..options(SHARDS, Syncing::ByHand) };
-    let store = TideStore::open_on(Arc::new(disk.clone()), &options).expect("opens");
-    let is_over = AtomicBool::new(false);
-    let doors: Vec<_> = (0..SHARDS).map(|shard| store.shard(ShardNumber(shard)).expect("a shard")).collect();
-    let written: Vec<u64> = thread::scope(|scope| {
-        let _ends = Ends(&is_over);
-        scope.spawn(|| {
-            while !is_over.load(Ordering::Relaxed) {
-                store.sync().expect("synced");
-            }
-        });
-        let write = |door| {
-            let seqs = (1..).take_while(|seq| *seq < 100 || store.figures().folds < 40);
-            seqs.inspect(|seq| commit(door, vec![insert(position(*seq))])).last().expect("many")
-        };
-        let writers: Vec<_> = doors.iter().map(|door| scope.spawn(move || write(door))).collect();
-        writers.into_iter().map(|writer| writer.join().expect("no panic")).collect()
-    });
-    for (door, written) in doors.iter().zip(written) {
-        assert_eq!(everything(door), sorted((1..=written).map(position)));
-    }
-}
-
-/// Says that it is over, however it ends.
-struct Ends<'a>(&'a AtomicBool);
-
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-/// Commits and reads on one thread, syncs and folds on another.
-#[test]
-fn folding_beside_commits_and_reads_changes_no_answer() {
-    let disk = SimulatedDisk::default();
-    let (store, door) = open(&disk);
-    let is_over = AtomicBool::new(false);
-    let mut alive = BTreeMap::new();
-    let mut floor = Position::MIN;
-    let mut passed = 0;
-    thread::scope(|scope| {
-        // Also when an answer is wrong: the scope waits for its threads.
-        let _ends = Ends(&is_over);
-        scope.spawn(|| {
-            while !is_over.load(Ordering::Relaxed) {
-                store.sync().expect("synced");
-            }
-        });
-        for seq in 1..=6_000_u64 {
-            // Ever further ahead, so that the floor can follow.
-            let inserted = at(seq * 10 + seq * 7919 % 50_000, seq);
-            let mut writes = vec![insert(inserted)];
-            alive.insert(inserted, ());
-            if seq % 3 == 0 {
-                let removed = *alive.keys().nth(seq as usize * 31 % alive.len()).expect("one");
-                alive.remove(&removed);
-                writes.push(Write::Remove { timeline: TIMELINE, position: removed });
-            }
-            if seq % 50 == 0 {
-                let line = at(seq * 10, 0);
-                passed += alive.range(..=line).count() as u64;
-                alive = alive.split_off(&line);
-                floor = floor.max(line);
-                writes.push(Write::RaiseFloor {
-                    timeline: TIMELINE,
-                    mark: Mark { offset: Offset(passed), position: floor },
-                });
-            }
-            commit(&door, writes);
-            if seq % 20 == 0 {
-                let expected: Vec<Position> = alive.keys().copied().collect();
-                assert_eq!(everything(&door), expected, "after {seq}");
-            }
-            if let Some((position, _)) = alive.iter().nth(seq as usize % 97) {
-                let offset = read(&door, Read::OffsetOf { timeline: TIMELINE, position: *position });
-                assert_eq!(offset, ReadReply::Offset(Some(Offset(passed + seq % 97))), "after {seq}");
-            }
-        }
-    });
-    let figures = store.figures();
-    assert!(figures.folds > 10 && figures.merges > 3, "{figures:?}");
-    drop((store, door));
-    let (_store, door) = open(&disk);
-    assert_eq!(everything(&door), alive.keys().copied().collect::<Vec<_>>());
 }
