@@ -42,6 +42,30 @@ fn every_nominal_time_runs_once_however_often_the_broker_dies() {
 }
 
 #[test]
+fn whatever_of_a_run_was_written_when_the_broker_died_it_runs_once() {
+    run(async {
+        // Where a run stands in the store is copied again and again while schedules run; each copy is
+        // what a crash at that moment leaves.
+        let rig = Rig::new().await;
+        rig.put("minutely", SchedulePatch { catch_up: Patch::Set(CatchUp::All), ..every(60_000) }).await;
+        let broker = rig.broker.clone();
+        let advancing = tokio::spawn(async move { broker.advance_clock(secs(1200)).await });
+        let mut copies = vec![Arc::new(rig.store.crash())];
+        while !advancing.is_finished() {
+            tokio::task::yield_now().await;
+            copies.push(Arc::new(rig.store.crash()));
+        }
+        let step = copies.len().div_ceil(40);
+        for copy in copies.into_iter().step_by(step) {
+            let copy = Rig::over(copy).await;
+            let now = copy.broker.clock().await.expect("a clock").now;
+            copy.advance(at(1_200_000).since(now)).await;
+            assert_eq!(copy.runs().await, once((1..=20).map(|minute| minute * 60_000)));
+        }
+    });
+}
+
+#[test]
 fn after_a_month_down_a_schedule_catches_up_as_it_was_told_to() {
     const MONTH_MS: u64 = 30 * 24 * 3_600_000;
     run(async {
