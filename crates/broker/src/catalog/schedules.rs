@@ -88,7 +88,8 @@ fn plan_of(path: &SchedulePath, entry: &ScheduleEntry) -> Result<Plan, CronFault
     let settings = &entry.settings;
     let rhythm = match (&settings.cron, settings.every) {
         (Some(cron), _) => {
-            Rhythm::Cron(CronTimes::parse(cron, settings.timezone.as_deref().unwrap_or(DEFAULT_TIMEZONE))?)
+            let zone = settings.timezone.as_deref().unwrap_or(DEFAULT_TIMEZONE);
+            Rhythm::Cron(Box::new(CronTimes::parse(cron, zone)?))
         }
         (None, every) => {
             let period = every.unwrap_or(limits::SCHEDULE_EVERY_MIN).max(limits::SCHEDULE_EVERY_MIN);

@@ -8,7 +8,7 @@ use super::cron::CronTimes;
 #[derive(Clone, Debug)]
 pub(crate) enum Rhythm {
     /// An expression.
-    Cron(CronTimes),
+    Cron(Box<CronTimes>),
     /// A whole number of periods after a time, that time included.
     Every { period: DelayMs, from: Time },
     /// Nothing: what it followed cannot be read any more.

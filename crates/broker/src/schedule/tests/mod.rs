@@ -22,7 +22,7 @@ fn text(time: Time) -> String {
 
 fn cron(pattern: &str, zone: &str) -> Timing {
     let times = CronTimes::parse(pattern, zone).unwrap_or_else(|fault| panic!("{pattern} in {zone} {fault}"));
-    timing(Rhythm::Cron(times))
+    timing(Rhythm::Cron(Box::new(times)))
 }
 
 fn every(period: DelayMs, from: &str) -> Timing {
