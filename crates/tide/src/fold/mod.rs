@@ -49,12 +49,15 @@ impl Shared {
         if bytes < self.fold_bytes {
             return Ok(());
         }
-        // The newer half stays: the younger a record, the likelier it is to go by itself.
-        let mut rest = bytes;
+        // The newer half stays: the younger a record, the likelier it is to go by itself. And no more
+        // than half at once, however far it has fallen behind: what is folded is in memory meanwhile.
+        let half = self.fold_bytes / 2;
+        let (mut taken, mut rest) = (0, bytes);
         let oldest: Vec<_> = full
             .into_iter()
             .take_while(|segment| {
-                let is_taken = rest > self.fold_bytes / 2;
+                let is_taken = taken < half && rest > half;
+                taken += segment.len;
                 rest -= segment.len;
                 is_taken
             })
@@ -85,7 +88,7 @@ impl Shared {
         if manifest.folds > 0 {
             checkpoint::load(vfs, secret, manifest.folds, &mut shards)?;
         }
-        let link = replay(segments, manifest.start.link, &mut |found| apply(&mut shards, &found))?;
+        let replayed = replay(segments, manifest.start.link, &mut |found| apply(&mut shards, &found))?;
 
         self.set_folding(true);
         let leaving = self.leaving(&mut shards);
@@ -95,11 +98,12 @@ impl Shared {
         let mut writer = RunWriter::create(vfs, manifest.next_run())?;
         for (shard, timeline, entries) in leaving {
             for entry in entries {
-                let record = self.journal.record(entry.location)?;
-                let record = record.ok_or_else(|| StoreError::corrupt("the journal", "a segment is gone too soon"))?;
-                writer.put(shard, timeline, entry.position, &record)?;
+                let record = replayed.record(entry.location).expect("it was found there");
+                writer.put(shard, timeline, entry.position, record)?;
             }
         }
+        let link = replayed.link;
+        drop(replayed);
         let written = writer.finish(vfs)?;
         let is_dead = |run: &Arc<Run>| {
             run.ends().all(|(shard, timeline, last)| floors.get(&(shard, timeline)).is_some_and(|floor| last <= *floor))

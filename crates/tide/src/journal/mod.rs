@@ -220,18 +220,18 @@ impl Journal {
         if let Some(bytes) = self.recent().get(location) {
             return Ok(Some(bytes));
         }
-        let name = location.segment.file_name();
         let segments = self.segments.read().unwrap_or_else(PoisonError::into_inner);
         let segment = segments.get(&location.segment).cloned();
         drop(segments);
         let Some(segment) = segment else { return Ok(None) };
         let mut bytes = vec![0; 4 + location.len as usize];
         let from = u64::from(location.at).saturating_sub(4);
-        segment.file.read_at(&mut bytes, from).map_err(|error| StoreError::failed("reading", &*name, error))?;
+        let name = || location.segment.file_name();
+        segment.file.read_at(&mut bytes, from).map_err(|error| StoreError::failed("reading", name(), error))?;
         let (check, record) = bytes.split_at(4);
         if crc32c::crc32c(record).to_be_bytes() != check {
             let detail = format!("the record of {} bytes at {} fails its check", location.len, location.at);
-            return Err(StoreError::corrupt(name, detail));
+            return Err(StoreError::corrupt(name(), detail));
         }
         Ok(Some(Bytes::from(bytes).slice(4..)))
     }

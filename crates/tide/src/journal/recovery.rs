@@ -70,7 +70,7 @@ impl Recovery {
         let files = open_and_sync(&**vfs, secret, begin.segment)?;
         let mut progress = Progress::from(begin.link);
         for (index, file) in files.iter().enumerate() {
-            file.follow(index, &mut progress, show)?;
+            file.follow(&file.read()?, index, &mut progress, show)?;
         }
         let torn = cut_off(&files, &progress)?;
         let journal = start(vfs, secret, sizes, begin, files, &progress)?;
@@ -78,24 +78,41 @@ impl Recovery {
     }
 }
 
+/// Whole segments that were read at once.
+pub(crate) struct Replayed {
+    /// How far the journal had come with them.
+    pub(crate) link: Link,
+    segments: BTreeMap<SegmentNumber, Vec<u8>>,
+}
+
+impl Replayed {
+    /// The bytes at a location, if it lies in these segments. They have been checked.
+    pub(crate) fn record(&self, location: Location) -> Option<&[u8]> {
+        let from = usize::try_from(location.at).ok()?;
+        self.segments.get(&location.segment)?.get(from..from.checked_add(location.len as usize)?)
+    }
+}
+
 /// Shows every batch of some whole segments again, oldest first, and checks that none is missing.
-/// Gives how far the journal had come with them.
 pub(crate) fn replay(
     segments: &[Arc<Segment>],
     from: Link,
     show: &mut dyn FnMut(Found<'_>) -> Result<(), StoreError>,
-) -> Result<Link, StoreError> {
+) -> Result<Replayed, StoreError> {
     let mut progress = Progress::from(from);
+    let mut read = BTreeMap::new();
     for (index, segment) in segments.iter().enumerate() {
         let (number, seed, handle) = (segment.number, segment.seed, segment.file.clone());
         let file = File { number, seed, handle, len: segment.len };
-        file.follow(index, &mut progress, show)?;
+        let bytes = file.read()?;
+        file.follow(&bytes, index, &mut progress, show)?;
+        read.insert(number, bytes);
         if segment.ended.get() != Some(&progress.link) {
             let detail = format!("it could be read up to commit {} only", progress.link.commit);
             return Err(StoreError::corrupt(file.name(), detail));
         }
     }
-    Ok(progress.link)
+    Ok(Replayed { link: progress.link, segments: read })
 }
 
 /// The files of the journal in order, from a segment on. A process that died may have written without syncing; what
@@ -127,15 +144,15 @@ impl File {
         read_all(&self.handle, SEGMENT_BYTES_MAX).map_err(|error| StoreError::failed("reading", self.name(), error))
     }
 
-    /// Shows the batches of this file that continue the chain.
+    /// Shows the batches of this file, which has these bytes, that continue the chain.
     fn follow(
         &self,
+        bytes: &[u8],
         index: usize,
         progress: &mut Progress,
         show: &mut dyn FnMut(Found<'_>) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
-        let bytes = self.read()?;
-        let is_whole = match beginning(&bytes, self.number, self.seed) {
+        let is_whole = match beginning(bytes, self.number, self.seed) {
             Beginning::Whole => true,
             Beginning::Damaged => false,
             Beginning::Foreign(version) => {
