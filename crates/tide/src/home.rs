@@ -50,10 +50,7 @@ impl Home {
             let detail = format!("{free} bytes are free and {} are needed to start", options.free_bytes_min);
             return Err(StoreError::unusable(vfs.shown(), Unusable::Full, detail));
         }
-        let lock = vfs.lock(LOCK_FILE).map_err(|error| match error.kind() {
-            ErrorKind::WouldBlock => StoreError::unusable(vfs.shown(), Unusable::Locked, "another process has it open"),
-            _ => unusable(&vfs.shown(), "locking it", &error),
-        })?;
+        let lock = lock(&*vfs)?;
         // Asked again: another process may have made it before we got the lock.
         let found = inspect(&*vfs)?;
         let is_new = found.is_none();
@@ -62,6 +59,14 @@ impl Home {
         }
         let format = found.unwrap_or(DirectoryFormat { shards: options.shards_if_new, secret: options.secret_if_new });
         Ok(Self { vfs, format, is_new, _lock: lock })
+    }
+
+    /// Locks a directory that is there and changes nothing in it.
+    pub(crate) fn open_to_look(vfs: &Arc<dyn Vfs>) -> Result<Self, StoreError> {
+        let format = inspect(&**vfs)?
+            .ok_or_else(|| StoreError::unusable(vfs.shown(), Unusable::Format, format!("it has no `{FORMAT_FILE}`")))?;
+        let lock = lock(&**vfs)?;
+        Ok(Self { vfs: vfs.clone(), format, is_new: false, _lock: lock })
     }
 
     pub(crate) fn format(&self) -> DirectoryFormat {
@@ -86,6 +91,13 @@ impl Home {
         // Only now: until the format file is durable, this is what says that nothing counts.
         remove_if_there(vfs, MAKING).map_err(|error| unusable(&vfs.shown(), "making it", &error))
     }
+}
+
+fn lock(vfs: &dyn Vfs) -> Result<Lock, StoreError> {
+    vfs.lock(LOCK_FILE).map_err(|error| match error.kind() {
+        ErrorKind::WouldBlock => StoreError::unusable(vfs.shown(), Unusable::Locked, "another process has it open"),
+        _ => unusable(&vfs.shown(), "locking it", &error),
+    })
 }
 
 /// The format of a directory; `None` when it is still to be made.

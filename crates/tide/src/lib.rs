@@ -3,6 +3,7 @@
 //! **The broker does not use it yet.** See docs/ARCHITECTURE.md for what stands and what is missing.
 
 mod batch;
+mod check;
 mod codec;
 mod fold;
 mod home;
@@ -18,5 +19,6 @@ mod syncer;
 pub mod vfs;
 mod wheel;
 
+pub use check::{Checked, check, check_on};
 pub use options::{OpenOptions, Syncing};
 pub use store::{Figures, Report, TideStore};

@@ -32,7 +32,7 @@ use crate::{
 };
 use frame::{Chain, HEADER_BYTES, Header, Kind, Seed, frame_bytes, payload_check};
 use recent::Recent;
-pub(crate) use recovery::{Found, Recovery, replay};
+pub(crate) use recovery::{Found, Recovery, replay, verify};
 use segment::SEGMENT_HEADER_BYTES;
 pub(crate) use segment::Segment;
 pub(crate) use segment::SegmentNumber;

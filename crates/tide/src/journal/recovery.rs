@@ -67,15 +67,39 @@ impl Recovery {
         begin: Start,
         show: &mut dyn FnMut(Found<'_>) -> Result<(), StoreError>,
     ) -> Result<Self, StoreError> {
-        let files = open_and_sync(&**vfs, secret, begin.segment)?;
-        let mut progress = Progress::from(begin.link);
-        for (index, file) in files.iter().enumerate() {
-            file.follow(&file.read()?, index, &mut progress, show)?;
-        }
-        let torn = cut_off(&files, &progress)?;
+        let files = open_files(&**vfs, secret, begin)?;
+        sync_found(&**vfs, &files)?;
+        let progress = follow_all(&files, begin, show)?;
+        let torn = break_behind(&files, &progress)?;
+        cut_off(&files, &progress)?;
         let journal = start(vfs, secret, sizes, begin, files, &progress)?;
         Ok(Self { journal, batches: progress.batches, torn })
     }
+}
+
+/// Looks at a journal without changing anything: how many batches a start would find, and where it
+/// would cut off what was torn.
+pub(crate) fn verify(
+    vfs: &dyn Vfs,
+    secret: [u8; 16],
+    begin: Start,
+    show: &mut dyn FnMut(Found<'_>) -> Result<(), StoreError>,
+) -> Result<(u64, Option<(String, u64)>), StoreError> {
+    let files = open_files(vfs, secret, begin)?;
+    let progress = follow_all(&files, begin, show)?;
+    Ok((progress.batches, break_behind(&files, &progress)?))
+}
+
+fn follow_all(
+    files: &[File],
+    begin: Start,
+    show: &mut dyn FnMut(Found<'_>) -> Result<(), StoreError>,
+) -> Result<Progress, StoreError> {
+    let mut progress = Progress::from(begin.link);
+    for (index, file) in files.iter().enumerate() {
+        file.follow(&file.read()?, index, &mut progress, show)?;
+    }
+    Ok(progress)
 }
 
 /// Whole segments that were read at once.
@@ -115,24 +139,35 @@ pub(crate) fn replay(
     Ok(Replayed { link: progress.link, segments: read })
 }
 
-/// The files of the journal in order, from a segment on. A process that died may have written without syncing; what
-/// it wrote could be read now and yet be lost by the next power cut, so it is made safe first.
-fn open_and_sync(vfs: &dyn Vfs, secret: [u8; 16], first: SegmentNumber) -> Result<Vec<File>, StoreError> {
+/// The files of the journal in order, from its beginning on.
+fn open_files(vfs: &dyn Vfs, secret: [u8; 16], begin: Start) -> Result<Vec<File>, StoreError> {
     let names = vfs.list().map_err(|error| StoreError::failed("listing", vfs.shown(), error))?;
     let mut numbers: Vec<SegmentNumber> = names.iter().filter_map(|name| SegmentNumber::of_file(name)).collect();
     // What lies before the first has been folded, and a crash has kept it from being removed.
-    numbers.retain(|number| *number >= first);
+    numbers.retain(|number| *number >= begin.segment);
     numbers.sort_unstable();
+    if numbers.is_empty() && begin != Start::default() {
+        let detail = format!("it goes on from `{}` and there is no such file", begin.segment.file_name());
+        return Err(StoreError::corrupt("the journal", detail));
+    }
     let mut files = Vec::with_capacity(numbers.len());
     for number in numbers {
         let name = number.file_name();
-        let handle = vfs.open(&name).map_err(|error| StoreError::failed("opening", &*name, error))?;
-        handle.sync().map_err(|error| StoreError::failed("syncing", &*name, error))?;
-        let len = handle.len().map_err(|error| StoreError::failed("opening", &*name, error))?;
+        let failed = |error| StoreError::failed("opening", &*name, error);
+        let handle = vfs.open(&name).map_err(failed)?;
+        let len = handle.len().map_err(failed)?;
         files.push(File { number, seed: Seed::of(secret, number.0), handle, len });
     }
-    vfs.sync_directory().map_err(|error| StoreError::failed("syncing", vfs.shown(), error))?;
     Ok(files)
+}
+
+/// A process that died may have written without syncing; what it wrote could be read now and yet be
+/// lost by the next power cut, so it is made safe before it is read.
+fn sync_found(vfs: &dyn Vfs, files: &[File]) -> Result<(), StoreError> {
+    for file in files {
+        file.handle.sync().map_err(|error| StoreError::failed("syncing", file.name(), error))?;
+    }
+    vfs.sync_directory().map_err(|error| StoreError::failed("syncing", vfs.shown(), error))
 }
 
 impl File {
@@ -213,6 +248,10 @@ impl Progress {
         Self { link, batches: 0, end: None, links: Vec::new() }
     }
 
+    fn end_of_chain(&self) -> (usize, u64) {
+        self.end.unwrap_or((0, SEGMENT_HEADER_BYTES as u64))
+    }
+
     fn is_continued_by(&self, frame: &Frame<'_>) -> bool {
         let expected = match frame.header.kind {
             Kind::Batch => self.link.commit.0 + 1,
@@ -222,9 +261,10 @@ impl Progress {
     }
 }
 
-/// Cuts off what lies behind the end of the chain, unless it proves that the chain is damaged.
-fn cut_off(files: &[File], progress: &Progress) -> Result<Option<(String, u64)>, StoreError> {
-    let (first, end) = progress.end.unwrap_or((0, SEGMENT_HEADER_BYTES as u64));
+/// Where the chain ends and whether something was torn there; an error when what lies behind proves
+/// that the chain is damaged.
+fn break_behind(files: &[File], progress: &Progress) -> Result<Option<(String, u64)>, StoreError> {
+    let (first, end) = progress.end_of_chain();
     let mut is_torn = false;
     for (index, file) in files.iter().enumerate().skip(first) {
         let place = if index == first { end } else { SEGMENT_HEADER_BYTES as u64 };
@@ -242,13 +282,17 @@ fn cut_off(files: &[File], progress: &Progress) -> Result<Option<(String, u64)>,
         }
     }
     let Some(file) = files.get(first) else { return Ok(None) };
-    if file.len > end {
-        let failed = |doing| move |error| StoreError::failed(doing, file.name(), error);
-        is_torn |= file.read()?.get(usize::try_from(end).unwrap_or(usize::MAX)..).is_some_and(is_written);
-        file.handle.set_len(end).map_err(failed("cutting"))?;
-        file.handle.sync().map_err(failed("syncing"))?;
-    }
+    is_torn |= file.read()?.get(usize::try_from(end).unwrap_or(usize::MAX)..).is_some_and(is_written);
     Ok(is_torn.then(|| (file.name(), end)))
+}
+
+/// Cuts off what lies behind the end of the chain.
+fn cut_off(files: &[File], progress: &Progress) -> Result<(), StoreError> {
+    let (first, end) = progress.end_of_chain();
+    let Some(file) = files.get(first).filter(|file| file.len > end) else { return Ok(()) };
+    let failed = |doing| move |error| StoreError::failed(doing, file.name(), error);
+    file.handle.set_len(end).map_err(failed("cutting"))?;
+    file.handle.sync().map_err(failed("syncing"))
 }
 
 fn is_written(bytes: &[u8]) -> bool {

@@ -144,6 +144,27 @@ impl Run {
         (self.blocks.len() * size_of::<BlockPlace>() + self.sections.len() * size_of::<Section>()) as u64
     }
 
+    /// Reads every block and checks it, also that its records are of the stretch that the run says. Gives
+    /// how many records there are.
+    pub(crate) fn verify(&self) -> Result<u64, StoreError> {
+        let mut count = 0;
+        for section in &self.sections {
+            for place in self.blocks.get(section.begin..section.end).unwrap_or_default() {
+                let records = block::records(&self.block(*place)?).ok_or_else(|| self.damaged(*place))?;
+                let (first, last) = (records.first(), records.last());
+                let ends = first.zip(last).map(|(first, last)| (first.position, last.position));
+                let is_right = ends == Some((place.first, place.last))
+                    && records.len() == place.records as usize
+                    && records.iter().all(|record| self.may_have(section.shard, record.position.seq));
+                if !is_right {
+                    return Err(self.damaged(*place));
+                }
+                count += records.len() as u64;
+            }
+        }
+        Ok(count)
+    }
+
     /// Reads a block and checks it.
     fn block(&self, place: BlockPlace) -> Result<Bytes, StoreError> {
         let mut bytes = vec![0; place.bytes as usize];

@@ -19,22 +19,30 @@ pub struct Directory(PathBuf);
 struct SystemFile(File);
 
 impl Directory {
+    /// A directory that is there.
+    ///
+    /// # Errors
+    /// What the system says; `NotADirectory` when it is something else.
+    pub fn existing(path: &Path) -> io::Result<Self> {
+        if fs::metadata(path)?.is_dir() {
+            return Ok(Self(path.to_owned()));
+        }
+        Err(io::Error::new(ErrorKind::NotADirectory, "it is not a directory"))
+    }
+
     /// A directory; it is made when it does not exist.
     ///
     /// # Errors
     /// What the system says; `NotADirectory` when it is something else.
     pub fn open(path: &Path) -> io::Result<Self> {
-        match fs::metadata(path) {
-            Ok(found) if found.is_dir() => {}
-            Ok(_) => return Err(io::Error::new(ErrorKind::NotADirectory, "it is not a directory")),
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                fs::create_dir_all(path)?;
-                // Its entry must be as durable as what will be written into it.
-                let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-                File::open(parent)?.sync_all()?;
-            }
-            Err(error) => return Err(error),
+        match Self::existing(path) {
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
+            found => return found,
         }
+        fs::create_dir_all(path)?;
+        // Its entry must be as durable as what will be written into it.
+        let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        File::open(parent)?.sync_all()?;
         Ok(Self(path.to_owned()))
     }
 

@@ -1,5 +1,6 @@
 //! The store, through the door that every store has, on real files and on a disk that dies.
 
+mod checking;
 mod desk;
 mod differential;
 mod directory;
