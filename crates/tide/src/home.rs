@@ -34,8 +34,8 @@ const LOST_AND_FOUND: &str = "lost+found";
 pub(crate) struct Home {
     vfs: Arc<dyn Vfs>,
     format: DirectoryFormat,
-    /// Whether it is still to be made, by [`Self::adopt`].
-    is_new: bool,
+    /// Whether its making is still to be ended, by [`Self::adopt`].
+    is_in_making: bool,
     _lock: Lock,
 }
 
@@ -53,12 +53,14 @@ impl Home {
         let lock = lock(&*vfs)?;
         // Asked again: another process may have made it before we got the lock.
         let found = inspect(&*vfs)?;
-        let is_new = found.is_none();
-        if is_new {
+        if found.is_none() {
             begin_making(&*vfs)?;
         }
+        // Also with a format file: a sync of its name may have failed, and then it would not last.
+        let names = vfs.list().map_err(|error| unusable(&vfs.shown(), "listing it", &error))?;
+        let is_in_making = names.iter().any(|name| name == MAKING);
         let format = found.unwrap_or(DirectoryFormat { shards: options.shards_if_new, secret: options.secret_if_new });
-        Ok(Self { vfs, format, is_new, _lock: lock })
+        Ok(Self { vfs, format, is_in_making, _lock: lock })
     }
 
     /// Locks a directory that is there and changes nothing in it.
@@ -66,7 +68,7 @@ impl Home {
         let format = inspect(&**vfs)?
             .ok_or_else(|| StoreError::unusable(vfs.shown(), Unusable::Format, format!("it has no `{FORMAT_FILE}`")))?;
         let lock = lock(&**vfs)?;
-        Ok(Self { vfs: vfs.clone(), format, is_new: false, _lock: lock })
+        Ok(Self { vfs: vfs.clone(), format, is_in_making: false, _lock: lock })
     }
 
     pub(crate) fn format(&self) -> DirectoryFormat {
@@ -76,7 +78,7 @@ impl Home {
     /// Writes the format file of a new directory: from now on what it holds counts.
     pub(crate) fn adopt(&self) -> Result<(), StoreError> {
         let vfs = &*self.vfs;
-        if self.is_new {
+        if self.is_in_making {
             let written = || -> io::Result<()> {
                 remove_if_there(vfs, FORMAT_FILE_NEW)?;
                 let text = self.format.to_text(STORE);
@@ -137,9 +139,9 @@ fn read_format(vfs: &dyn Vfs) -> Result<DirectoryFormat, StoreError> {
 fn begin_making(vfs: &dyn Vfs) -> Result<(), StoreError> {
     let made = || -> io::Result<()> {
         let names = vfs.list()?;
-        if !names.iter().any(|name| name == MAKING) {
-            vfs.create(MAKING, 0)?;
-        }
+        // Made anew, so that our own sync makes it durable.
+        remove_if_there(vfs, MAKING)?;
+        vfs.create(MAKING, 0)?;
         vfs.sync_directory()?;
         for name in names.iter().filter(|name| SegmentNumber::of_file(name).is_some()) {
             vfs.remove(name)?;

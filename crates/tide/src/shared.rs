@@ -59,8 +59,6 @@ impl Shared {
     pub(crate) fn open(vfs: Arc<dyn Vfs>, options: &OpenOptions) -> Result<Self, StoreError> {
         let home = Home::open(&vfs, options)?;
         let sizes = Sizes { segment_bytes: options.segment_bytes, recent_bytes_max: options.recent_bytes_max };
-        // The manifest's name may not be durable yet, and what follows removes what it replaced.
-        vfs.sync_directory().map_err(|error| StoreError::failed("syncing", vfs.shown(), error))?;
         let manifest = Manifest::read(&*vfs)?;
         let runs = fold::open_runs(&*vfs, &manifest)?;
         let (shards, secret) = (home.format().shards, home.format().secret);
@@ -70,6 +68,10 @@ impl Shared {
         }
         let recovery =
             Recovery::open(&vfs, secret, sizes, manifest.start, &mut |found| fold::apply(&mut shards, &found))?;
+        // Its name may not be durable, whatever a sync says by now, and what it replaced goes next.
+        if manifest != Manifest::default() {
+            manifest.write(&*vfs)?;
+        }
         fold::remove_strays(&*vfs, &manifest)?;
         home.adopt()?;
         Ok(Self {

@@ -7,7 +7,7 @@
 //! been promised, in whatever order the system had written it: it is cut off.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, VecDeque},
     sync::{Arc, Mutex, OnceLock, RwLock, atomic::AtomicU64},
 };
 
@@ -56,6 +56,10 @@ struct Progress {
     end: Option<(usize, u64)>,
     /// How far it had come at the end of each file.
     links: Vec<Link>,
+    /// The last commit that some frame says was durable.
+    durable: CommitNumber,
+    /// Batches behind that: number, file and place.
+    unproven: VecDeque<(CommitNumber, usize, u64)>,
 }
 
 impl Recovery {
@@ -71,6 +75,7 @@ impl Recovery {
         sync_found(&**vfs, &files)?;
         let progress = follow_all(&files, begin, show)?;
         let torn = break_behind(&files, &progress)?;
+        write_again(&files, &progress)?;
         cut_off(&files, &progress)?;
         let journal = start(vfs, secret, sizes, begin, files, &progress)?;
         Ok(Self { journal, batches: progress.batches, torn })
@@ -200,7 +205,9 @@ impl File {
             if !progress.is_continued_by(&frame) {
                 break;
             }
+            let begin = at as u64;
             at += frame.bytes();
+            progress.prove(frame.header.durable);
             if frame.header.kind == Kind::Mark {
                 // Not a link of the chain, so that a segment with nothing else can be removed.
                 progress.end = progress.end.map(|end| if end.0 == index { (index, at as u64) } else { end });
@@ -218,6 +225,7 @@ impl File {
             };
             show(Found { shard: frame.header.shard, location, payload: frame.payload })?;
             progress.batches += 1;
+            progress.unproven.push_back((frame.header.commit, index, begin));
             progress.link = Link { chain: frame.chain, commit: frame.header.commit };
             progress.end = Some((index, at as u64));
         }
@@ -244,8 +252,16 @@ impl File {
 }
 
 impl Progress {
-    const fn from(link: Link) -> Self {
-        Self { link, batches: 0, end: None, links: Vec::new() }
+    fn from(link: Link) -> Self {
+        let (links, unproven) = (Vec::new(), VecDeque::new());
+        Self { link, batches: 0, end: None, links, durable: CommitNumber(0), unproven }
+    }
+
+    fn prove(&mut self, durable: CommitNumber) {
+        self.durable = self.durable.max(durable);
+        while self.unproven.front().is_some_and(|(commit, _, _)| *commit <= self.durable) {
+            self.unproven.pop_front();
+        }
     }
 
     fn end_of_chain(&self) -> (usize, u64) {
@@ -284,6 +300,24 @@ fn break_behind(files: &[File], progress: &Progress) -> Result<Option<(String, u
     let Some(file) = files.get(first) else { return Ok(None) };
     is_torn |= file.read()?.get(usize::try_from(end).unwrap_or(usize::MAX)..).is_some_and(is_written);
     Ok(is_torn.then(|| (file.name(), end)))
+}
+
+/// Writes again what no frame says was durable. If a sync of the process before has failed, the
+/// system may have dropped what it could not write and yet show it to us, and say yes to our sync
+/// (it has nothing to write any more). What we write ourselves it has to keep.
+fn write_again(files: &[File], progress: &Progress) -> Result<(), StoreError> {
+    let Some((_, first, begin)) = progress.unproven.front() else { return Ok(()) };
+    let (last, end) = progress.end_of_chain();
+    for (index, file) in files.iter().enumerate().take(last + 1).skip(*first) {
+        let from = if index == *first { *begin } else { SEGMENT_HEADER_BYTES as u64 };
+        let to = if index == last { end } else { file.len };
+        let mut bytes = file.read()?;
+        bytes.truncate(usize::try_from(to).unwrap_or(usize::MAX));
+        let rest = bytes.get(usize::try_from(from).unwrap_or(usize::MAX)..).unwrap_or_default();
+        file.handle.write_at(rest, from).map_err(|error| StoreError::failed("writing", file.name(), error))?;
+        file.handle.sync().map_err(|error| StoreError::failed("syncing", file.name(), error))?;
+    }
+    Ok(())
 }
 
 /// Cuts off what lies behind the end of the chain.

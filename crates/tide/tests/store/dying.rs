@@ -158,6 +158,38 @@ fn a_power_cut_at_every_change_of_a_history_loses_nothing_that_was_answered() {
     }
 }
 
+/// Environment variable that names how many histories to run.
+const CASES: &str = "PUNCTUAL_CASES";
+
+#[test]
+fn random_histories_with_random_faults_lose_nothing_that_was_answered() {
+    let cases: u64 = std::env::var(CASES).map_or(500, |text| text.parse().expect("a number"));
+    for seed in 1..=cases {
+        let mut state = seed;
+        let mut below = |bound: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % bound
+        };
+        let (disk, mut answered) = (SimulatedDisk::default(), Answered::default());
+        for life in 0..6 {
+            match below(4) {
+                0 => {}
+                1 => disk.plan(Fault::FailOnce(1 + below(150))),
+                _ => disk.plan(Fault::PowerCut(1 + below(150))),
+            }
+            commit_until_it_fails(&disk, 1 + below(60), &mut answered);
+            // A process that dies takes nothing with it but what a start then believes.
+            if below(3) == 0 {
+                disk.kill();
+            } else {
+                disk.cut_power();
+                disk.crash(below(u64::MAX));
+            }
+            check_and_go_on(&disk, &mut answered, &format!("seed {seed}, life {life}"));
+        }
+    }
+}
+
 #[test]
 fn any_one_call_that_fails_stops_everything_and_what_was_answered_stays() {
     for k in 1..=120 {
