@@ -58,7 +58,7 @@ struct Progress {
     links: Vec<Link>,
     /// The last commit that some frame says was durable.
     durable: CommitNumber,
-    /// Batches behind that: number, file and place.
+    /// Batches behind that: number, file and where the batch before ends.
     unproven: VecDeque<(CommitNumber, usize, u64)>,
 }
 
@@ -201,11 +201,12 @@ impl File {
             }
         };
         let mut at = SEGMENT_HEADER_BYTES;
+        // Behind the last batch: marks between two batches are part of the row as well.
+        let mut begin = at as u64;
         while let Some(frame) = bytes.get(at..).and_then(|rest| Frame::first_of(rest, self.seed)) {
             if !progress.is_continued_by(&frame) {
                 break;
             }
-            let begin = at as u64;
             at += frame.bytes();
             progress.prove(frame.header.durable);
             if frame.header.kind == Kind::Mark {
@@ -226,6 +227,7 @@ impl File {
             show(Found { shard: frame.header.shard, location, payload: frame.payload })?;
             progress.batches += 1;
             progress.unproven.push_back((frame.header.commit, index, begin));
+            begin = at as u64;
             progress.link = Link { chain: frame.chain, commit: frame.header.commit };
             progress.end = Some((index, at as u64));
         }
